@@ -1,0 +1,36 @@
+# `make demo` and `make test` set up their own environment; both are quick when nothing changed.
+PYTHON ?= python3.11
+PYTHON := $(shell command -v $(PYTHON) || command -v python3)
+VENV := .venv
+READY := $(VENV)/.ready
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: demo test slow check lint clean
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Regard needs Python 3.11 or newer")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0 -e '.[dev]'
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/regard describe transformer-base
+	$(BIN)/regard bench attention --lengths 512,1024,2048,4096 --repeats 3 --out out/attention
+
+test: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS)
+
+slow: $(READY)
+	$(BIN)/pytest -m slow
+
+check: lint
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+clean:
+	rm -rf $(VENV) out

@@ -1,0 +1,27 @@
+"""Who looks at what: one signature for every way of scoring."""
+
+from regard.model.attention.additive import Additive
+from regard.model.attention.attention import NOWHERE, Attention, Site
+from regard.model.attention.dot import Dot
+from regard.model.attention.general import General
+from regard.model.attention.linear import Linear
+from regard.model.attention.multihead import Multihead
+from regard.model.attention.none import NoAttention
+from regard.model.attention.patterns import Causal, Full, LocalGlobal, Pattern, Window
+
+__all__ = [
+    "NOWHERE",
+    "Additive",
+    "Attention",
+    "Causal",
+    "Dot",
+    "Full",
+    "General",
+    "Linear",
+    "LocalGlobal",
+    "Multihead",
+    "NoAttention",
+    "Pattern",
+    "Site",
+    "Window",
+]

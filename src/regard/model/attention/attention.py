@@ -1,0 +1,131 @@
+"""The one signature of every attention, in every stack.
+
+queries ask, keys are compared with them, values are mixed by the result
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.model.attention.view import View
+from regard.model.mask import Mask
+from regard.model.memory import Entry, Held, KeysValues, Past, Sliding
+from regard.model.positions import Nowhere, Places, Positions, Where
+from regard.model.watch import Tap
+
+NOWHERE = Places(Nowhere(0), Where(0, 0))
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where an attention is built in: widths, pattern and positions.
+
+    `data_width` is None for self-attention, where the data are the queries themselves.
+    """
+
+    width: int
+    data_width: int | None = None
+    pattern: Mask = field(default_factory=Mask)
+    positions: Positions = NOWHERE.scheme
+
+
+class Attention(nn.Module, ABC):
+    """Mixes values by how well their keys fit a query."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__()
+        self.pattern = site.pattern
+        self.data_width = site.width if site.data_width is None else site.data_width
+        self.out_width = self.data_width
+        self.tap = Tap()
+
+    @abstractmethod
+    def ask(self, queries: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
+        """What is looked for."""
+
+    @abstractmethod
+    def read(self, data: Float[Tensor, "B S E"]) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S C"]]:
+        """Keys: what there is to find. Values: what is handed over."""
+
+    def both(
+        self, x: Float[Tensor, "B T D"]
+    ) -> tuple[Float[Tensor, "B H T K"], Float[Tensor, "B G T K"], Float[Tensor, "B G T C"]]:
+        """Ask and read the same vectors: self-attention."""
+        return self.ask(x), *self.read(x)
+
+    @abstractmethod
+    def weigh(
+        self, asked: Float[Tensor, "B H T K"], keys: Float[Tensor, "B G S K"], view: View, rows: slice
+    ) -> Float[Tensor, "B H t S"]:
+        """Some rows of the weights, written down: for those who watch, and for the naive kernel."""
+
+    @abstractmethod
+    def mix(
+        self,
+        asked: Float[Tensor, "B H T K"],
+        keys: Float[Tensor, "B G S K"],
+        values: Float[Tensor, "B G S C"],
+        view: View,
+    ) -> Float[Tensor, "B H T C"]:
+        """Σ_j α_ij v_j, by whatever kernel is fastest."""
+
+    def answer(self, mixed: Float[Tensor, "B H T C"]) -> Float[Tensor, "B T D"]:
+        """From heads back to one vector per query."""
+        return mixed.transpose(1, 2).flatten(2)
+
+    def start(self) -> Past | Held:
+        """An empty memory for self-attention, step by step."""
+        if self.pattern.window is None:
+            return KeysValues()
+        return Sliding(self.pattern.window, self.pattern.first)
+
+    def remember(self, data: Float[Tensor, "B S E"], mask: Mask) -> Held:
+        """What cross-attention needs of the data, computed once for all steps."""
+        return Held(*self.read(data))
+
+    def forward(
+        self,
+        queries: Float[Tensor, "B T D"],
+        data: Float[Tensor, "B S E"] | None,
+        mask: Mask,
+        places: Places = NOWHERE,
+        memory: Entry | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        """Self-attention if there are no data, else cross-attention; both can use a memory."""
+        view = View(mask)
+        if data is not None:
+            asked, keys, values = self.ask(queries), *self.read(data)
+        elif isinstance(memory, Held):
+            asked, keys, values = self.ask(queries), *memory.held
+        else:
+            asked, keys, values = self.both(queries)
+            asked, keys = places.rotate(asked), places.rotate(keys)
+            at = None
+            if isinstance(memory, Past):
+                fresh = memory.length == 0
+                kept = memory.append(keys, values)
+                keys, values, at = (keys, values, None) if fresh else kept
+            view = View(mask, places.slopes(asked.shape[1]), at)
+        self.tap(queries.shape[1], lambda rows: self.weigh(asked, keys, view, rows))
+        return self.answer(self.mix(asked, keys, values, view))
+
+
+def split(x: Float[Tensor, "B T W"], heads: int) -> Float[Tensor, "B H T K"]:
+    """Cut vectors into heads."""
+    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+
+
+def divide(width: int, heads: int) -> int:
+    """The width of one head."""
+    if width % heads:
+        raise ValueError(f"heads: {heads} heads do not divide width {width}")
+    return width // heads
+
+
+def refuse_rotation(site: Site, name: str) -> None:
+    if site.positions.moment == "rotate":
+        raise ValueError(
+            f"rotary positions act in a dot product, and {name} attention has none; choose sinusoidal, learned or alibi"
+        )

@@ -1,0 +1,39 @@
+"""Causal linear attention chunk by chunk: the running sum of φ(k)vᵀ, never an n×n matrix."""
+
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+CHUNK = 64
+
+
+def running(
+    asked: Float[Tensor, "B H T F"],
+    keys: Float[Tensor, "B H T F"],
+    values: Float[Tensor, "B H T C"],
+    sums: Float[Tensor, "B H F C"] | None = None,
+    totals: Float[Tensor, "B H F"] | None = None,
+) -> tuple[Float[Tensor, "B H T C"], Float[Tensor, "B H T"], Float[Tensor, "B H F C"], Float[Tensor, "B H F"]]:
+    """Σ_{j≤i} (φq_i·φk_j) v_j and Σ_{j≤i} φq_i·φk_j, going on from earlier sums.
+
+    Within a chunk the small triangle of products; across chunks what all earlier ones left.
+    """
+    length = asked.shape[2]
+    chunk = min(CHUNK, length)
+    asked, keys, values = (_cut(tensor, chunk) for tensor in (asked, keys, values))
+    local = (asked @ keys.mT).tril()  # B H N c c
+    each, each_total = keys.mT @ values, keys.sum(-2)  # B H N F C, B H N F
+    after, after_total = each.cumsum(2), each_total.cumsum(2)
+    if sums is not None and totals is not None:
+        after, after_total = after + sums[:, :, None], after_total + totals[:, :, None]
+    before, before_total = after - each, after_total - each_total
+    mixed = local @ values + asked @ before
+    norm = local.sum(-1) + (asked @ before_total[..., None]).squeeze(-1)
+    return mixed.flatten(2, 3)[:, :, :length], norm.flatten(2, 3)[:, :, :length], after[:, :, -1], after_total[:, :, -1]
+
+
+def _cut(x: Tensor, chunk: int) -> Tensor:
+    """[B H T F] → [B H N c F], zeros at the end: they add nothing to any sum."""
+    rest = -x.shape[2] % chunk
+    x = F.pad(x, (0, 0, 0, rest)) if rest else x
+    return x.reshape(*x.shape[:2], -1, chunk, x.shape[3])

@@ -1,0 +1,123 @@
+"""Linear attention."""
+
+from typing import Literal
+
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.model.attention.attention import NOWHERE, Attention, Site, divide, split
+from regard.model.attention.kernels.naive import ALL
+from regard.model.attention.kernels.running import running
+from regard.model.attention.kernels.segments import Packed, blank
+from regard.model.attention.view import View
+from regard.model.mask import Mask
+from regard.model.memory import Entry, Held
+from regard.model.positions import Places
+from regard.recipe import Count
+
+Feature = Literal["elu", "relu", "softmax"]
+
+
+class Linear(Attention):
+    """A feature map takes the place of the softmax, so keys and values can be summed up first.
+
+    φ(Q)(φ(K)ᵀV) / φ(Q)φ(K)ᵀ1: O(n·d²) time, a d×d state to go on from [N0:108-116;
+    Katharopoulos et al. 2020]. φ is elu(x)+1, relu(x)+1e-3, or a softmax over the head [Shen et al. 2021].
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        *,
+        heads: Count = 8,
+        feature: Feature = "elu",
+        bias: bool = True,
+        kernel: Literal["auto", "naive"] = "auto",
+    ) -> None:
+        super().__init__(site)
+        if site.pattern.window is not None:
+            raise ValueError(
+                "a window cannot be cut out of linear attention's running sums; choose pattern full or causal"
+            )
+        if site.positions.moment in ("rotate", "bias"):
+            raise ValueError(
+                "rotary and alibi act on scores, and linear attention forms none; choose sinusoidal or learned"
+            )
+        width = divide(site.width, heads)
+        self.heads, self.feature, self.kernel = heads, feature, kernel
+        self.query = nn.Linear(site.width, heads * width, bias)
+        self.data = nn.Linear(self.data_width, 2 * heads * width, bias)
+        self.output = nn.Linear(heads * width, site.width, bias)
+        self.out_width = site.width
+
+    def ask(self, queries: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
+        return self._map(split(self.query(queries), self.heads))
+
+    def read(self, data: Float[Tensor, "B S E"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
+        keys, values = self.data(data).chunk(2, -1)
+        return self._map(split(keys, self.heads)), split(values, self.heads)
+
+    def _map(self, x: Float[Tensor, "B H T K"]) -> Float[Tensor, "B H T K"]:
+        """φ: positive, so that the weights are a distribution."""
+        if self.feature == "elu":
+            return F.elu(x) + 1
+        return F.relu(x) + 1e-3 if self.feature == "relu" else x.softmax(-1)
+
+    def weigh(self, asked: Tensor, keys: Tensor, view: View, rows: slice) -> Float[Tensor, "B H t S"]:
+        """The effective weights: φ(q_i)·φ(k_j) over their sum."""
+        visible = view.visible(asked.shape[2], keys.shape[2], asked.device, rows)
+        products = asked[:, :, rows] @ keys.mT * visible
+        return _over(products, products.sum(-1))
+
+    def mix(self, asked: Tensor, keys: Tensor, values: Tensor, view: View) -> Float[Tensor, "B H T C"]:
+        mask = view.mask
+        if self.kernel == "naive":
+            return self.weigh(asked, keys, view, ALL) @ values
+        if mask.segments is not None:
+            packed = Packed(mask)
+            rows = [packed.unpack(tensor) for tensor in (asked, keys, values)]
+            return blank(packed.pack(self.mix(rows[0], rows[1], rows[2], View(packed.mask))), mask.query_lengths)
+        keys = blank(keys, mask.key_lengths)
+        if mask.causal:
+            mixed, norm, *_ = running(asked, keys, values)
+        else:
+            mixed, norm = asked @ (keys.mT @ values), (asked @ keys.sum(2)[..., None]).squeeze(-1)
+        return blank(_over(mixed, norm), mask.query_lengths)
+
+    def answer(self, mixed: Float[Tensor, "B H T K"]) -> Float[Tensor, "B T D"]:
+        answered: Tensor = self.output(super().answer(mixed))
+        return answered
+
+    def start(self) -> Held:
+        """The sums so far: two tensors, however long the past."""
+        return Held()
+
+    def remember(self, data: Float[Tensor, "B S E"], mask: Mask) -> Held:
+        keys, values = self.read(data)
+        keys = blank(keys, mask.key_lengths)
+        return Held(keys.mT @ values, keys.sum(2))
+
+    def forward(
+        self,
+        queries: Float[Tensor, "B T D"],
+        data: Float[Tensor, "B S E"] | None,
+        mask: Mask,
+        places: Places = NOWHERE,
+        memory: Entry | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        if not isinstance(memory, Held):
+            return super().forward(queries, data, mask, places, memory)
+        if not mask.causal:  # cross-attention to data summed up before
+            asked, (sums, totals) = self.ask(queries), memory.held
+            mixed, norm = asked @ sums, (asked @ totals[..., None]).squeeze(-1)
+        else:
+            asked, keys, values = self.both(queries)
+            mixed, norm, *state = running(asked, keys, values, *memory.held)
+            memory.replace(*state, steps=queries.shape[1])
+        return self.answer(_over(mixed, norm))
+
+
+def _over(mixed: Float[Tensor, "B H T C"], norm: Float[Tensor, "B H T"]) -> Float[Tensor, "B H T C"]:
+    """Divide by what the weights sum to; where nothing is seen, zero stays zero."""
+    return mixed / norm.masked_fill(norm == 0, 1.0)[..., None]

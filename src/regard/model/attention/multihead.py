@@ -1,0 +1,72 @@
+"""Multi-head scaled dot-product attention."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.model.attention.attention import Attention, Site, divide, split
+from regard.model.attention.kernels import Kernel, attend, weights
+from regard.model.attention.view import View
+from regard.recipe import Count, Number, Share
+
+
+class Multihead(Attention):
+    """Several heads look at once, each in a subspace of its own.
+
+    head_i = softmax(Q_i K_iᵀ / √d_k) V_i, output = Concat(heads) W_O [N2:535-560; Vaswani et al.
+    2017]. With fewer `kv_heads`, groups of heads share keys and values [Ainslie et al. 2023].
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        *,
+        heads: Count = 8,
+        kv_heads: Number = 0,
+        bias: bool = True,
+        dropout: Share = 0.0,
+        kernel: Kernel = "auto",
+    ) -> None:
+        super().__init__(site)
+        self.heads, self.kv_heads = heads, kv_heads or heads
+        width = divide(site.width, heads)
+        if heads % self.kv_heads:
+            raise ValueError(f"kv_heads: {self.kv_heads} groups do not divide {heads} heads")
+        if width % 2 and site.positions.moment == "rotate":
+            raise ValueError(f"heads: rotary turns pairs, and a head {width} wide has an odd one out")
+        self.scale, self.dropout, self.kernel = width**-0.5, dropout, kernel
+        self.query = nn.Linear(site.width, heads * width, bias)
+        self.data = nn.Linear(self.data_width, 2 * self.kv_heads * width, bias)
+        self.output = nn.Linear(heads * width, site.width, bias)
+        self.out_width = site.width
+
+    def ask(self, queries: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
+        return split(self.query(queries), self.heads)
+
+    def read(self, data: Float[Tensor, "B S E"]) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S K"]]:
+        keys, values = self.data(data).chunk(2, -1)
+        return split(keys, self.kv_heads), split(values, self.kv_heads)
+
+    def both(
+        self, x: Float[Tensor, "B T D"]
+    ) -> tuple[Float[Tensor, "B H T K"], Float[Tensor, "B G T K"], Float[Tensor, "B G T K"]]:
+        """[Q K V] = X [W_Q W_K W_V] in one product [N3:92-99]."""
+        if x.shape[1] == 1:  # joining the matrices would cost as much as the product
+            return self.ask(x), *self.read(x)
+        weight = torch.cat([self.query.weight, self.data.weight])
+        bias = None if self.query.bias is None else torch.cat([self.query.bias, self.data.bias])
+        heads = split(F.linear(x, weight, bias), self.heads + 2 * self.kv_heads)
+        keys, values = heads[:, self.heads :].chunk(2, 1)
+        return heads[:, : self.heads], keys, values
+
+    def weigh(self, asked: Tensor, keys: Tensor, view: View, rows: slice) -> Float[Tensor, "B H t S"]:
+        return weights(asked, keys, view, self.scale, rows)
+
+    def mix(self, asked: Tensor, keys: Tensor, values: Tensor, view: View) -> Float[Tensor, "B H T K"]:
+        dropout = self.dropout if self.training else 0.0
+        return attend(asked, keys, values, view, scale=self.scale, kernel=self.kernel, dropout=dropout)
+
+    def answer(self, mixed: Float[Tensor, "B H T K"]) -> Float[Tensor, "B T D"]:
+        answered: Tensor = self.output(super().answer(mixed))
+        return answered

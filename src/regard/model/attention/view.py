@@ -1,0 +1,45 @@
+"""What bears on the scores besides the vectors themselves."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.model.mask import Mask
+
+
+@dataclass(frozen=True)
+class View:
+    """Who may look at whom, what distance costs each head, and where the keys of a memory stand.
+
+    Without `at`, queries and keys are numbered from 0. With it, the keys stand there and the
+    queries are the last T of them.
+    """
+
+    mask: Mask
+    slopes: Float[Tensor, "H"] | None = None
+    at: Int[Tensor, "S"] | None = None
+
+    def standing(self, queries: int, keys: int, device: torch.device) -> tuple[Int[Tensor, "T"], Int[Tensor, "S"]]:
+        """The positions of all queries and keys."""
+        if self.at is not None:
+            return self.at[-queries:], self.at
+        return torch.arange(queries, device=device), torch.arange(keys, device=device)
+
+    def visible(self, queries: int, keys: int, device: torch.device, rows: slice) -> Bool[Tensor, "#B 1 t S"]:
+        """The dense mask, or some rows of it."""
+        queries_at, keys_at = self.standing(queries, keys, device)
+        if self.mask.segments is not None:  # packed rows are known by their number
+            return self.mask.dense(queries_at, keys_at)[:, :, rows]
+        return self.mask.dense(queries_at[rows], keys_at)
+
+    def bias(self, queries_at: Int[Tensor, "*N T"], keys_at: Int[Tensor, "*N S"]) -> Float[Tensor, "#N H T S"] | None:
+        """-m_h |i - j|."""
+        if self.slopes is None:
+            return None
+        distance = (queries_at[..., :, None] - keys_at[..., None, :]).abs()
+        return -self.slopes.to(distance.device)[None, :, None, None] * distance.unsqueeze(-3)
+
+    def through(self, mask: Mask) -> "View":
+        return replace(self, mask=mask)

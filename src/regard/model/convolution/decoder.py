@@ -1,0 +1,79 @@
+"""Convolutional decoder."""
+
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.model.attention import Attention, Site
+from regard.model.attention.kernels.segments import Packed
+from regard.model.convolution.encoder import only_embedded
+from regard.model.convolution.gated import Gated
+from regard.model.mask import Mask
+from regard.model.memory import Held, Memory
+from regard.model.norms import Norm
+from regard.model.positions import Positions, Where
+from regard.model.residual import Residual
+from regard.model.series import Series
+from regard.model.stack import Decoder, Encoded, Source
+from regard.recipe import Count, Part, Share, choose
+
+
+class ConvolutionDecoder(Decoder):
+    """Every layer sees a few positions back, and looks at the source.
+
+    Causal gated convolutions with attention in every layer [Gehring et al. 2017]
+    """
+
+    def __init__(
+        self,
+        width: int,
+        source: Source | None,
+        *,
+        layers: Count = 4,
+        reach: Count = 3,
+        dilation: Count = 1,
+        attention: Part[Attention] = choose("dot"),
+        positions: Part[Positions] = choose("learned"),
+        norm: Part[Norm] = choose("layer"),
+        residual: Part[Residual] = choose("pre"),
+        dropout: Share = 0.0,
+    ) -> None:
+        super().__init__()
+        self.dropout, self.out_width = dropout, width
+        self.positions = only_embedded(positions.build(width))
+        self.layers = Series(Gated(width, reach, dilation**i, causal=True) for i in range(layers))
+        self.around = Series(residual.build(norm.build(width), dropout) for _ in range(layers))
+        sites = [] if source is None else [Site(width, source.width)] * layers
+        self.attention = Series(attention.build(site) for site in sites)
+        self.around_attention = Series(residual.build(norm.build(width), dropout) for _ in sites)
+        self.close = residual.build(norm.build(width), dropout).closing()
+
+    def start(self, encoded: Encoded | None, rows: int) -> Memory:
+        like = self.layers[0].mix.weight
+        memory = Memory(tail=[Held(like.new_zeros(rows, layer.tail, self.out_width)) for layer in self.layers])
+        if encoded is not None:
+            memory.entries["cross"] = [layer.remember(encoded.states, encoded.mask()) for layer in self.attention]
+            if encoded.lengths is not None:
+                memory.entries["lengths"] = [Held(encoded.lengths)]
+        return memory
+
+    def forward(
+        self, x: Float[Tensor, "B T D"], encoded: Encoded | None, mask: Mask, memory: Memory | None = None
+    ) -> Float[Tensor, "B T D"]:
+        if mask.segments is not None:
+            packed = Packed(mask)
+            rows = packed.unpack(x[:, None])[:, 0]
+            return packed.pack(self(rows, encoded, packed.mask)[:, None])[:, 0]
+        memory = self.start(encoded, len(x)) if memory is None else memory
+        seen = memory.source_mask()
+        x = self.positions.embed(x, Where(memory.length, memory.length + x.shape[1]))
+        x = F.dropout(x, self.dropout, self.training)
+        for i, (layer, around) in enumerate(zip(self.layers, self.around, strict=True)):
+            x = around(x, lambda y, i=i, layer=layer: layer(y, memory.held("tail")[i]))
+            if len(self.attention):
+                looked = self.attention[i]
+                x = self.around_attention[i](
+                    x, lambda y, i=i, looked=looked: looked(y, None, seen, memory=memory["cross"][i])
+                )
+        out: Tensor = self.close(x)
+        return out

@@ -1,0 +1,65 @@
+"""Convolutional encoder."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.model.convolution.gated import Gated
+from regard.model.mask import Mask
+from regard.model.norms import Norm
+from regard.model.positions import Positions, Where
+from regard.model.residual import Residual
+from regard.model.series import Series
+from regard.model.stack import Encoded, Encoder
+from regard.recipe import Count, Part, Share, choose
+
+
+class ConvolutionEncoder(Encoder):
+    """Every layer sees a few neighbours on both sides; depth widens the view.
+
+    The notes' third way of processing a sequence [N3:139, N2:303-305; Gehring et al. 2017]
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        layers: Count = 4,
+        reach: Count = 3,
+        dilation: Count = 1,
+        positions: Part[Positions] = choose("learned"),
+        norm: Part[Norm] = choose("layer"),
+        residual: Part[Residual] = choose("pre"),
+        dropout: Share = 0.0,
+    ) -> None:
+        super().__init__()
+        if reach % 2 == 0:
+            raise ValueError(f"reach: {reach} neighbours have no middle; choose an odd number")
+        self.dropout = dropout
+        self.positions = only_embedded(positions.build(width))
+        self.layers = Series(Gated(width, reach, dilation**i, causal=False) for i in range(layers))
+        self.around = Series(residual.build(norm.build(width), dropout) for _ in range(layers))
+        self.close = residual.build(norm.build(width), dropout).closing()
+
+    def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
+        if mask.segments is not None:
+            raise ValueError("a convolutional encoder takes one sequence per row, not packed segments")
+        x = F.dropout(self.positions.embed(x, Where(0, x.shape[1])), self.dropout, self.training)
+        padding = None
+        if mask.key_lengths is not None:
+            padding = (torch.arange(x.shape[1], device=x.device) >= mask.key_lengths[:, None])[..., None]
+        for layer, around in zip(self.layers, self.around, strict=True):
+            x = around(x, lambda y, layer=layer: layer(_blank(y, padding)))
+        return Encoded(_blank(self.close(x), padding), mask.key_lengths)
+
+
+def only_embedded(positions: Positions) -> Positions:
+    """Convolutions have no scores to turn or slant."""
+    if positions.moment in ("rotate", "bias"):
+        raise ValueError("positions: rotary and alibi act on attention scores; choose none, sinusoidal or learned")
+    return positions
+
+
+def _blank(x: Tensor, padding: Tensor | None) -> Tensor:
+    return x if padding is None else x.masked_fill(padding, 0.0)

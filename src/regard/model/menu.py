@@ -1,0 +1,95 @@
+"""The menu of Regard: every slot, every choice. Adding one is a line here."""
+
+from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq
+from regard.model.attention import (
+    Additive,
+    Attention,
+    Causal,
+    Dot,
+    Full,
+    General,
+    Linear,
+    LocalGlobal,
+    Multihead,
+    NoAttention,
+    Pattern,
+    Window,
+)
+from regard.model.convolution import ConvolutionDecoder, ConvolutionEncoder
+from regard.model.mlp import Experts, Gelu, Mlp, Relu, Swiglu
+from regard.model.norms import Layer, Norm, Rms
+from regard.model.positions import Alibi, Learned, Nowhere, Positions, Rotary, Sinusoidal
+from regard.model.recurrent import Cell, Elman, Gru, Lstm, RecurrentDecoder, RecurrentEncoder
+from regard.model.residual import NoResidual, Post, Pre, Residual
+from regard.model.stack import Decoder, Encoder
+from regard.model.transformer import TransformerDecoder, TransformerEncoder
+from regard.model.vision import ImageBody, Patches, Resnet
+from regard.recipe import Menu, Slot
+
+MENU = Menu(
+    Slot("model", Assembly, "the whole: what goes in, what comes out", {
+        "seq2seq": Seq2Seq,
+        "language_model": LanguageModel,
+        "image_classifier": ImageClassifier,
+    }),
+    Slot("encoder", Encoder, "reads a whole sequence", {
+        "recurrent": RecurrentEncoder,
+        "convolution": ConvolutionEncoder,
+        "transformer": TransformerEncoder,
+    }),
+    Slot("decoder", Decoder, "writes a sequence from left to right", {
+        "recurrent": RecurrentDecoder,
+        "convolution": ConvolutionDecoder,
+        "transformer": TransformerDecoder,
+    }),
+    Slot("body", ImageBody, "turns an image into one vector", {
+        "patches": Patches,
+        "resnet": Resnet,
+    }),
+    Slot("cell", Cell, "one step of a recurrent network", {
+        "elman": Elman,
+        "lstm": Lstm,
+        "gru": Gru,
+    }),
+    Slot("attention", Attention, "how queries and keys are compared", {
+        "none": NoAttention,
+        "additive": Additive,
+        "dot": Dot,
+        "general": General,
+        "multihead": Multihead,
+        "linear": Linear,
+    }),
+    Slot("pattern", Pattern, "who sees whom", {
+        "full": Full,
+        "causal": Causal,
+        "window": Window,
+        "local_global": LocalGlobal,
+    }),
+    Slot("positions", Positions, "how order is told", {
+        "none": Nowhere,
+        "sinusoidal": Sinusoidal,
+        "learned": Learned,
+        "rotary": Rotary,
+        "alibi": Alibi,
+    }),
+    Slot("norm", Norm, "brings vectors to one scale", {
+        "layer": Layer,
+        "rms": Rms,
+    }),
+    Slot("residual", Residual, "the way around a sub-layer", {
+        "pre": Pre,
+        "post": Post,
+        "none": NoResidual,
+    }),
+    Slot("mlp", Mlp, "what happens to each vector alone", {
+        "relu": Relu,
+        "gelu": Gelu,
+        "swiglu": Swiglu,
+        "experts": Experts,
+    }),
+)  # fmt: skip
+
+
+def menu() -> Menu:
+    """Every slot and every choice, with the options each takes."""
+    return MENU

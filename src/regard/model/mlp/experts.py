@@ -1,0 +1,91 @@
+"""Mixture of experts."""
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.model.mlp.mlp import Mlp, thirds
+from regard.recipe import Count, Number
+
+
+class Experts(Mlp):
+    """Many MLPs, of which a router picks a few for each token.
+
+    Σ over the A best of E: softmax(top_A(x W_r))_e · MLP_e(x). Parameters grow with E, work with A
+    [N3:165; Shazeer et al. 2017; Mixtral]. `balance` is the weight of the loss that keeps the
+    experts evenly used, E Σ_e f_e P_e [Fedus et al. 2021].
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        experts: Count = 8,
+        active: Count = 2,
+        hidden: Number = 0,
+        activation: Literal["relu", "gelu", "swiglu"] = "swiglu",
+        balance: float = 0.01,
+    ) -> None:
+        super().__init__()
+        if active > experts:
+            raise ValueError(f"active: {active} of {experts} experts cannot be active")
+        gated = activation == "swiglu"
+        hidden = hidden or (thirds(width) if gated else 4 * width)
+        self.experts, self.active, self.activation, self.balance = experts, active, activation, balance
+        self.route = nn.Linear(width, experts, bias=False)
+        self.rise = nn.Parameter(torch.empty(experts, (2 if gated else 1) * hidden, width))
+        self.fall = nn.Parameter(torch.empty(experts, width, hidden))
+        self.imbalance: Tensor | None = None
+
+    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        tokens = x.flatten(0, 1)
+        scores = self.route(tokens)
+        best, chosen = scores.topk(self.active, -1)  # N A
+        self.imbalance = self._imbalance(scores.softmax(-1), chosen) if self.training else None
+        order = chosen.flatten().argsort(stable=True)  # all tokens of an expert stand together
+        where = order // self.active
+        stops = F.one_hot(chosen.flatten(), self.experts).sum(0).cumsum(0).int()
+        inner = self._bend(_grouped(tokens[where], self.rise, stops))
+        outer = _grouped(inner, self.fall, stops) * best.softmax(-1).flatten()[order, None]
+        return torch.zeros_like(tokens).index_add(0, where, outer).view_as(x)
+
+    def _bend(self, inner: Float[Tensor, "N I"]) -> Float[Tensor, "N F"]:
+        if self.activation == "swiglu":
+            gate, value = inner.chunk(2, -1)
+            return F.silu(gate) * value
+        return F.relu(inner) if self.activation == "relu" else F.gelu(inner)
+
+    def _imbalance(self, shares: Float[Tensor, "N E"], chosen: Int[Tensor, "N A"]) -> Float[Tensor, ""]:
+        """1 when all experts are used alike, E when one does everything."""
+        used = F.one_hot(chosen, self.experts).sum(1).to(shares).mean(0) / self.active
+        return self.experts * (used * shares.mean(0)).sum()
+
+
+def _grouped(x: Float[Tensor, "N I"], weight: Float[Tensor, "E O I"], stops: Int[Tensor, "E"]) -> Float[Tensor, "N O"]:
+    """Rows up to each stop times the weight of that expert."""
+    if all(size * x.element_size() % 16 == 0 for size in weight.shape[1:]):
+        product: Tensor = _Solid.apply(F.grouped_mm(x, weight.mT, offs=stops))  # type: ignore[no-untyped-call]
+        return product
+    pieces = x.tensor_split(stops[:-1].cpu())  # odd widths, which the grouped kernel refuses
+    return torch.cat([F.linear(piece, each) for piece, each in zip(pieces, weight, strict=True)])
+
+
+class _Solid(torch.autograd.Function):
+    """The grouped kernel wants gradients laid out solidly."""
+
+    @staticmethod
+    def forward(_: object, x: Tensor) -> Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(_: object, *grads: Tensor) -> Tensor:
+        return grads[0].contiguous()
+
+
+def balance_loss(model: nn.Module) -> Tensor | None:
+    """Σ balance · imbalance over all mixtures of a model, after a training pass."""
+    losses = [m.balance * m.imbalance for m in model.modules() if isinstance(m, Experts) and m.imbalance is not None]
+    return torch.stack(losses).sum() if losses else None

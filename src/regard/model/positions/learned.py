@@ -1,0 +1,28 @@
+"""A learned vector per position."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.model.positions.positions import Positions, Where
+from regard.recipe import Count
+
+
+class Learned(Positions):
+    """One learned vector for each position up to a limit, added to the embeddings.
+
+    x + P[pos] [Vaswani et al. 2017, table 3 (E); GPT-2; ViT]
+    """
+
+    moment = "embed"
+
+    def __init__(self, width: int, *, limit: Count = 1024) -> None:
+        super().__init__()
+        self.limit = limit
+        self.table = nn.Embedding(limit, width)
+
+    def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:
+        if where.stop > self.limit:
+            raise ValueError(
+                f"position {where.stop - 1} is past the {self.limit} learned positions; raise `positions.limit`"
+            )
+        return x + where.pick(self.table.weight)

@@ -1,0 +1,40 @@
+"""Rotation by position."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.model.positions.positions import Positions, Where
+from regard.model.positions.sinusoidal import frequencies
+from regard.recipe import Positive
+
+
+class Rotary(Positions):
+    """Each pair of a query or key is turned by an angle that grows with its position.
+
+    z_i · e^(i θ_i p), θ_i = base^(-2i/K): the product of a query and a key then depends on
+    their distance alone [N0:141-151; Su et al. 2021]. Values and embeddings are left alone.
+    """
+
+    moment = "rotate"
+
+    def __init__(self, width: int, *, base: Positive = 10000.0) -> None:
+        super().__init__()
+        self.base = base
+        self._turns: dict[tuple[int, torch.device], Tensor] = {}
+
+    def rotate(self, x: Float[Tensor, "B H T K"], where: Where) -> Float[Tensor, "B H T K"]:
+        turns = where.pick(self._table(x.shape[-1], where.stop, x.device))
+        turns = turns[:, None] if where.within is not None else turns
+        pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+        return torch.view_as_real(pairs * turns).flatten(-2).to(x.dtype)
+
+    def _table(self, width: int, needed: int, device: torch.device) -> Tensor:
+        """e^(i θ p) for all positions so far, grown by doubling."""
+        table = self._turns.get((width, device))
+        if table is None or needed > len(table):
+            span = torch.arange(max(needed, 2 * len(table) if table is not None else 0), device=device)
+            angles = torch.outer(span.double(), frequencies(width, self.base).to(device))
+            table = torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
+            self._turns[width, device] = table
+        return table

@@ -1,0 +1,56 @@
+"""Recurrent encoder."""
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.model.mask import Mask
+from regard.model.recurrent.cells import Cell
+from regard.model.recurrent.sweep import sweep, turned
+from regard.model.series import Series
+from regard.model.stack import Encoded, Encoder, State
+from regard.recipe import Count, Part, Share, choose
+
+
+class RecurrentEncoder(Encoder):
+    """Reads word by word, in one direction or both; the last state sums it all up.
+
+    h_i = RNN(h_{i-1}, x_i) → h_1 … h_T [N4:7-13, N2:43-69]
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        cell: Part[Cell] = choose("gru"),
+        layers: Count = 1,
+        direction: Literal["forward", "both"] = "both",
+        dropout: Share = 0.0,
+    ) -> None:
+        super().__init__()
+        ways = 2 if direction == "both" else 1
+        if width % ways:
+            raise ValueError(f"direction: two directions share width {width}, which must be even")
+        self.dropout = dropout
+        self.layers = Series(Series(cell.build(width, width // ways) for _ in range(ways)) for _ in range(layers))
+        self.final = tuple(cells[0].states for cells in self.layers)
+
+    def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
+        if mask.segments is not None:
+            raise ValueError("a recurrent encoder takes one sequence per row, not packed segments")
+        lengths, final = mask.key_lengths, []
+        for layer in self.layers:
+            x, state = self._layer(layer, F.dropout(x, self.dropout, self.training), lengths)
+            final.append(state)
+        return Encoded(x, lengths, tuple(final))
+
+    def _layer(self, cells: Series[Cell], x: Tensor, lengths: Tensor | None) -> tuple[Tensor, State]:
+        out, state = sweep(cells[0], x, lengths)
+        if len(cells) == 1:
+            return out, state
+        back, back_state = sweep(cells[1], turned(x, lengths), lengths)
+        both = torch.cat([out, turned(back, lengths)], -1)
+        return both, tuple(torch.cat(pair, -1) for pair in zip(state, back_state, strict=True))

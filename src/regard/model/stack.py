@@ -1,0 +1,66 @@
+"""The contract of stacks: encoders read a whole sequence, decoders write one."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.model.mask import Mask
+from regard.model.memory import Memory
+
+State = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What an encoder hands over: a vector per position, and for recurrent ones the final states."""
+
+    states: Float[Tensor, "B S E"]
+    lengths: Int[Tensor, "B"] | None = None
+    final: tuple[State, ...] = ()
+
+    def mask(self) -> Mask:
+        """Cross-attention sees all of the source but its padding."""
+        return Mask(key_lengths=self.lengths)
+
+    def summary(self) -> Float[Tensor, "B E"]:
+        """One fixed-size vector: the last state of the top layer, or else the mean."""
+        if self.final:
+            return self.final[-1][0]
+        if self.lengths is None:
+            return self.states.mean(1)
+        return self.states.sum(1) / self.lengths.clamp(min=1)[:, None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a decoder is told of its encoder when it is built: `final` counts the states per layer."""
+
+    width: int
+    final: tuple[int, ...] = ()
+
+
+class Encoder(nn.Module, ABC):
+    """Reads a whole sequence; every position may look both ways. Padding comes out as zeros."""
+
+    final: tuple[int, ...] = ()
+
+    @abstractmethod
+    def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded: ...
+
+
+class Decoder(nn.Module, ABC):
+    """Writes a sequence from left to right; with a memory, a few steps at a time."""
+
+    out_width: int
+
+    @abstractmethod
+    def start(self, encoded: Encoded | None, rows: int) -> Memory:
+        """The memory before the first step."""
+
+    @abstractmethod
+    def forward(
+        self, x: Float[Tensor, "B T D"], encoded: Encoded | None, mask: Mask, memory: Memory | None = None
+    ) -> Float[Tensor, "B T O"]:
+        """All positions at once, or, with a memory, those that follow what it holds."""

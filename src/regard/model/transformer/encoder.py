@@ -1,0 +1,65 @@
+"""Transformer encoder."""
+
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.model.attention import Attention, Pattern, Site
+from regard.model.mask import Mask, places
+from regard.model.mlp import Mlp
+from regard.model.norms import Norm
+from regard.model.positions import Places, Positions, Where
+from regard.model.residual import Residual
+from regard.model.series import Series
+from regard.model.stack import Encoded, Encoder
+from regard.model.transformer.layer import Kit, Layer
+from regard.recipe import Count, Part, Share, choose
+
+
+class TransformerEncoder(Encoder):
+    """Every word looks at every other, layer by layer [N2:280-291, N2:662-670].
+
+    Vaswani et al. 2017
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        layers: Count = 6,
+        attention: Part[Attention] = choose("multihead"),
+        pattern: Part[Pattern] = choose("full"),
+        positions: Part[Positions] = choose("sinusoidal"),
+        norm: Part[Norm] = choose("layer"),
+        residual: Part[Residual] = choose("pre"),
+        mlp: Part[Mlp] = choose("relu"),
+        dropout: Share = 0.0,
+    ) -> None:
+        super().__init__()
+        self.dropout, self.pattern = dropout, pattern.build().mask()
+        self.positions = positions.build(width)
+        kit = Kit(norm, residual, mlp, dropout)
+        site = Site(width, None, self.pattern, self.positions)
+        self.layers = Series(Layer(site, kit, attention) for _ in range(layers))
+        self.close = kit.around(width).closing()
+
+    def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
+        where = Places(self.positions, whereabouts(mask, 0, x.shape[1]))
+        x = F.dropout(where.embed(x), self.dropout, self.training)
+        seen = self.pattern & mask.padded(mask.key_lengths)
+        for layer in self.layers:
+            x = layer(x, seen, where)
+        return Encoded(blank(self.close(x), mask), mask.key_lengths)
+
+
+def whereabouts(mask: Mask, start: int, steps: int) -> Where:
+    """Positions count from the beginning of the row, or of each segment packed into it."""
+    return Where(start, start + steps, None if mask.segments is None else places(mask.segments))
+
+
+def blank(x: Float[Tensor, "B S D"], mask: Mask) -> Float[Tensor, "B S D"]:
+    """Padding comes out as zeros."""
+    if mask.key_lengths is None:
+        return x
+    index = x.new_ones(x.shape[1]).cumsum(0) - 1
+    return x.masked_fill((index >= mask.key_lengths[:, None])[..., None], 0.0)

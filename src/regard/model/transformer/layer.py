@@ -1,0 +1,65 @@
+"""One layer of a Transformer."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.model.attention import Attention, Site
+from regard.model.mask import Mask
+from regard.model.memory import Entry
+from regard.model.mlp import Mlp
+from regard.model.norms import Norm
+from regard.model.positions import Places
+from regard.model.residual import Residual
+from regard.recipe import Part
+
+
+@dataclass(frozen=True)
+class Kit:
+    """The parts all layers of a stack are made from."""
+
+    norm: Part[Norm]
+    residual: Part[Residual]
+    mlp: Part[Mlp]
+    dropout: float
+
+    def around(self, width: int) -> Residual:
+        return self.residual.build(self.norm.build(width), self.dropout)
+
+
+class Layer(nn.Module):
+    """Self-attention, in a decoder cross-attention, and an MLP [N2:281-289, N2:662-668].
+
+    Only attention moves anything between positions; norms and the MLP work on each alone [N3:144-145].
+    """
+
+    def __init__(self, site: Site, kit: Kit, attention: Part[Attention], cross: Attention | None = None) -> None:
+        super().__init__()
+        self.attention, self.around_attention = attention.build(site), kit.around(site.width)
+        self.cross, self.around_cross = cross, kit.around(site.width) if cross else None
+        self.mlp, self.around_mlp = kit.mlp.build(site.width), kit.around(site.width)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        mask: Mask,
+        places: Places,
+        memory: Entry | None = None,
+        source: "Reading | None" = None,
+    ) -> Float[Tensor, "B T D"]:
+        x = self.around_attention(x, lambda y: self.attention(y, None, mask, places, memory))
+        if source is not None and self.cross is not None and self.around_cross is not None:
+            cross = self.cross
+            x = self.around_cross(x, lambda y: cross(y, source.data, source.mask, memory=source.memory))
+        out: Tensor = self.around_mlp(x, self.mlp)
+        return out
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What cross-attention reads: the source's vectors, or what was remembered of them."""
+
+    data: Float[Tensor, "B S E"] | None
+    mask: Mask
+    memory: Entry | None = None

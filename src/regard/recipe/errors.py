@@ -1,0 +1,37 @@
+"""What a reader of a recipe is told: the place, what was wanted, what was given."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be made, in one or two lines."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for a slip of the pen, the whole list for anything else."""
+    known = list(names)
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; there is {', '.join(known)}" if known else ""
+
+
+def explain(error: ValidationError, place: str, known: Iterable[str]) -> str:
+    """The faults of one table of a recipe: a line each, two at most."""
+    lines = [_line(dict(fault), place, known) for fault in error.errors(include_url=False)]
+    return "\n".join(lines[:2]) + (f" (and {len(lines) - 2} more)" if len(lines) > 2 else "")
+
+
+def _line(fault: dict[str, Any], place: str, known: Iterable[str]) -> str:
+    key = str(fault["loc"][0]) if fault["loc"] else ""
+    where = f"{place}.{key}" if key else place
+    if fault["type"] == "extra_forbidden":
+        return f"{where}: unknown{nearest(key, known)}"
+    if fault["type"] == "missing":
+        return f"{where}: missing; it has no default, so the recipe must say it"
+    wanted = fault["msg"].replace("Input should be ", "").replace("Value error, ", "")
+    return f"{where}: wanted {wanted}, given {fault['input']!r}"

@@ -1,0 +1,49 @@
+"""A recipe: what to make, complete and checked."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regard.recipe.errors import RecipeError, nearest
+from regard.recipe.menu import Menu, Part
+from regard.recipe.read import read, shelf, write
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a model is made of, with every default filled in."""
+
+    name: str
+    about: str
+    model: Part[Any]
+
+    @classmethod
+    def read(cls, name: str, menu: Menu, overrides: Iterable[str] = ()) -> "Recipe":
+        """From a file or the shelf, with `a.b=c` overrides."""
+        return cls.check(read(name, overrides), menu, Path(name).stem)
+
+    @classmethod
+    def check(cls, table: Mapping[str, Any], menu: Menu, name: str = "recipe") -> "Recipe":
+        known = ("name", "about", "model")
+        for key in table:
+            if key not in known:
+                raise RecipeError(f"{key}: unknown{nearest(key, known)}")
+        for key in ("name", "about"):
+            if not isinstance(table.get(key, ""), str):
+                raise RecipeError(f"{key}: wanted a text, given {table[key]!r}")
+        if "model" not in table:
+            raise RecipeError(f"model: missing; choose one of {', '.join(menu.parts['model'])}")
+        model = menu.order("model", table["model"], "model")
+        return cls(table.get("name", name), table.get("about", ""), model)
+
+    def table(self) -> dict[str, Any]:
+        return {"name": self.name, "about": self.about, "model": self.model.table()}
+
+    def write(self, path: Path) -> None:
+        write(path, self.table())
+
+
+def recipes() -> dict[str, str]:
+    """The recipes that come with Regard: name and what they are about."""
+    return {path.stem: str(read(str(path)).get("about", "")) for path in sorted(shelf().glob("*.toml"))}
