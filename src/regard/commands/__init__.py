@@ -1,4 +1,40 @@
-"""The command line."""
+"""The command line: one file per verb. Nothing heavy is imported before a verb runs."""
+
+import sys
+
+import typer
+
+from regard.commands.bench import bench
+from regard.commands.describe import describe
+from regard.commands.menu import menu
+from regard.commands.recipes import recipes
+from regard.errors import RecipeError
+
+app = typer.Typer(
+    name="regard",
+    help="Every sequence model of the notes, from the plain RNN to GPT and ViT, as a choice in a recipe.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(recipes)
+app.command()(menu)
+app.command()(describe)
+app.add_typer(bench, name="bench")
 
 
-def main() -> None: ...
+def main() -> None:
+    """Run a verb. Exit codes: 0 done, 1 failed, 2 wrong usage or recipe, 3 input refused, 130 interrupted."""
+    try:
+        app()
+    except RecipeError as error:
+        sys.exit(_say(str(error), 2))
+    except BrokenPipeError:
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(_say("interrupted", 130))
+
+
+def _say(message: str, code: int) -> int:
+    print(f"regard: {message}", file=sys.stderr)
+    return code

@@ -30,7 +30,7 @@ class Mask:
     segments: Int[Tensor, "B S"] | None = None
 
     def __and__(self, other: "Mask") -> "Mask":
-        near, far = sorted((self, other), key=lambda mask: _reach(mask.window))
+        near, far = sorted((self, other), key=lambda mask: (_reach(mask.window), mask.first))
         if near.first > far.first and _reach(far.window) < _reach(None):
             raise ValueError("two windows can be joined only if the narrower has no more global positions")
         return Mask(
@@ -100,11 +100,11 @@ def places(segments: Int[Tensor, "B S"]) -> Int[Tensor, "B S"]:
 
 
 def _reach(window: int | None) -> float:
-    return float("inf") if window is None else window
+    return float("inf") if window is None else float(window)
 
 
 def _least(one: Tensor | None, other: Tensor | None) -> Tensor | None:
-    if one is None or other is None:
+    if one is None or other is None or one is other:  # `pads_last` asks whether two are the same
         return other if one is None else one
     return torch.minimum(one, other)
 

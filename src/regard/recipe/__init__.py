@@ -1,6 +1,6 @@
 """What to make: menus, recipes, and errors that name the place. No torch here."""
 
-from regard.recipe.errors import RecipeError
+from regard.errors import RecipeError
 from regard.recipe.menu import Count, Menu, Number, Part, Positive, Share, Slot, choose
 from regard.recipe.recipe import Recipe, recipes
 

@@ -7,17 +7,13 @@ from typing import Any
 from pydantic import ValidationError
 
 
-class RecipeError(ValueError):
-    """A recipe that cannot be made, in one or two lines."""
-
-
 def nearest(name: str, names: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for a slip of the pen, the whole list for anything else."""
+    """`; did you mean 'x'?` for a slip of the pen, else what there is."""
     known = list(names)
     close = get_close_matches(name, known, n=1)
     if close:
         return f"; did you mean {close[0]!r}?"
-    return f"; there is {', '.join(known)}" if known else ""
+    return f"; there is {', '.join(known[:12])}{', …' if len(known) > 12 else ''}" if known else ""
 
 
 def explain(error: ValidationError, place: str, known: Iterable[str]) -> str:

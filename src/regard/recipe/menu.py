@@ -12,7 +12,8 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, ge
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, create_model
 
-from regard.recipe.errors import RecipeError, explain, nearest
+from regard.errors import RecipeError
+from regard.recipe.errors import explain, nearest
 
 T = TypeVar("T")
 
@@ -30,6 +31,10 @@ class Part(BaseModel, Generic[T]):
     slots: ClassVar[dict[str, type]]
     kind: str
     _place: str = PrivateAttr("")
+
+    def __class_getitem__(cls, typevar_values: Any) -> Any:
+        """A part of anything is any part: pydantic would make `Part[Any]` one more class of its own."""
+        return cls if typevar_values is Any else super().__class_getitem__(typevar_values)
 
     def build(self, *wiring: Any) -> T:
         """Call the constructor: wiring from the parent, options from the recipe."""

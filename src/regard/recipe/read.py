@@ -9,7 +9,8 @@ from typing import Any
 
 import tomli_w
 
-from regard.recipe.errors import RecipeError, nearest
+from regard.errors import RecipeError
+from regard.recipe.errors import nearest
 
 
 def shelf() -> Path:
@@ -27,7 +28,7 @@ def find(name: str) -> Path:
         return path
     known = {recipe.stem: recipe for recipe in sorted(shelf().glob("*.toml"))}
     if name not in known:
-        raise RecipeError(f"{name}: no such recipe{nearest(name, known)}")
+        raise RecipeError(f"{name}: no such recipe or file{nearest(name, known)}\n`regard recipes` lists them all")
     return known[name]
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.recipe.errors import RecipeError, nearest
+from regard.errors import RecipeError
+from regard.recipe.errors import nearest
 from regard.recipe.menu import Menu, Part
 from regard.recipe.read import read, shelf, write
 

@@ -127,5 +127,6 @@ def divide(width: int, heads: int) -> int:
 def refuse_rotation(site: Site, name: str) -> None:
     if site.positions.moment == "rotate":
         raise ValueError(
-            f"rotary positions act in a dot product, and {name} attention has none; choose sinusoidal, learned or alibi"
+            f"rotary positions turn a dot product, which {name!r} attention does not have; "
+            "choose sinusoidal, learned or alibi"
         )

@@ -16,7 +16,7 @@ class NoAttention(Attention):
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
-        refuse_rotation(site, "no")
+        refuse_rotation(site, "none")
 
     def ask(self, queries: Float[Tensor, "B T D"]) -> Float[Tensor, "B 1 T E"]:
         return queries.new_zeros(len(queries), 1, queries.shape[1], self.data_width)

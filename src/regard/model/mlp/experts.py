@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.model.mlp.grouped import grouped
 from regard.model.mlp.mlp import Mlp, thirds
 from regard.recipe import Count, Number
 
@@ -47,9 +48,9 @@ class Experts(Mlp):
         self.imbalance = self._imbalance(scores.softmax(-1), chosen) if self.training else None
         order = chosen.flatten().argsort(stable=True)  # all tokens of an expert stand together
         where = order // self.active
-        stops = F.one_hot(chosen.flatten(), self.experts).sum(0).cumsum(0).int()
-        inner = self._bend(_grouped(tokens[where], self.rise, stops))
-        outer = _grouped(inner, self.fall, stops) * best.softmax(-1).flatten()[order, None]
+        stops = F.one_hot(chosen.flatten(), self.experts).sum(0).cumsum(0)
+        inner = self._bend(grouped(tokens[where], self.rise.mT, stops))
+        outer = grouped(inner, self.fall.mT, stops) * best.softmax(-1).flatten()[order, None]
         return torch.zeros_like(tokens).index_add(0, where, outer).view_as(x)
 
     def _bend(self, inner: Float[Tensor, "N I"]) -> Float[Tensor, "N F"]:
@@ -62,27 +63,6 @@ class Experts(Mlp):
         """1 when all experts are used alike, E when one does everything."""
         used = F.one_hot(chosen, self.experts).sum(1).to(shares).mean(0) / self.active
         return self.experts * (used * shares.mean(0)).sum()
-
-
-def _grouped(x: Float[Tensor, "N I"], weight: Float[Tensor, "E O I"], stops: Int[Tensor, "E"]) -> Float[Tensor, "N O"]:
-    """Rows up to each stop times the weight of that expert."""
-    if all(size * x.element_size() % 16 == 0 for size in weight.shape[1:]):
-        product: Tensor = _Solid.apply(F.grouped_mm(x, weight.mT, offs=stops))  # type: ignore[no-untyped-call]
-        return product
-    pieces = x.tensor_split(stops[:-1].cpu())  # odd widths, which the grouped kernel refuses
-    return torch.cat([F.linear(piece, each) for piece, each in zip(pieces, weight, strict=True)])
-
-
-class _Solid(torch.autograd.Function):
-    """The grouped kernel wants gradients laid out solidly."""
-
-    @staticmethod
-    def forward(_: object, x: Tensor) -> Tensor:
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(_: object, *grads: Tensor) -> Tensor:
-        return grads[0].contiguous()
 
 
 def balance_loss(model: nn.Module) -> Tensor | None:

@@ -1,0 +1,5 @@
+"""What a user is told when something cannot be done: one or two lines, and never a stack trace."""
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be made: the place, what was wanted, what was given."""

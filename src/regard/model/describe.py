@@ -1,0 +1,125 @@
+"""What a recipe makes: its parts, their shapes and parameters, what it costs to train and to use."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq
+from regard.model.build import open_recipe
+from regard.model.cost import Flops, imagined, kept_for_backward
+from regard.model.norms import Norm
+from regard.model.stack import Encoded
+from regard.recipe import Recipe
+
+
+@dataclass
+class Node:
+    """One part of a model, with what comes out of it."""
+
+    name: str
+    kind: str
+    parameters: int
+    shape: tuple[int, ...] = ()
+    parts: list["Node"] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Description:
+    """A model in figures. Sizes are in bytes, for float32."""
+
+    name: str
+    about: str
+    recipe: dict[str, Any]
+    tree: Node
+    parameters: int
+    batch: int
+    length: int
+    flops_per_token: float
+    training: dict[str, int]
+    decoding: dict[str, int]
+
+
+def describe(
+    recipe: str | Mapping[str, Any] | Recipe, *overrides: str, length: int = 128, batch: int = 16
+) -> Description:
+    """A model in figures, without making its weights: fast and small for any size."""
+    opened = open_recipe(recipe, overrides)
+    with imagined():
+        model: Assembly = opened.model.build()
+        model.train()
+        with Flops() as flops, _noted(model) as shapes:
+            activations = kept_for_backward(lambda: _run(model, batch, length), model)
+        decoding = _decoding(model, length)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    weights = 4 * parameters
+    training = {"weights": weights, "gradients": weights, "AdamW": 2 * weights, "activations": activations}
+    return Description(
+        opened.name,
+        opened.about,
+        opened.table(),
+        _node(opened.model.kind, model, shapes),
+        parameters,
+        batch,
+        length,
+        flops.total / (batch if isinstance(model, ImageClassifier) else batch * length),
+        training,
+        decoding,
+    )
+
+
+def _run(model: Assembly, batch: int, length: int) -> None:
+    tokens = torch.zeros(batch, length, dtype=torch.long)
+    if isinstance(model, Seq2Seq):
+        model(tokens, tokens)
+    elif isinstance(model, LanguageModel):
+        model(tokens)
+    elif isinstance(model, ImageClassifier):
+        model(torch.zeros(batch, model.channels, model.size, model.size))
+
+
+def _decoding(model: Assembly, length: int) -> dict[str, int]:
+    """Bytes of memory for one row: after `length` tokens (and as long a source), and for one more."""
+    tokens = torch.zeros(1, length, dtype=torch.long)
+    with torch.no_grad():
+        if isinstance(model, Seq2Seq):
+            memory = model.start(tokens)
+        elif isinstance(model, LanguageModel):
+            memory = model.start(1)
+        else:
+            return {}
+        model.step(tokens, memory)
+        before = memory.nbytes
+        model.step(tokens[:, :1], memory)
+    return {"at_length": before, "per_token": memory.nbytes - before}
+
+
+@contextmanager
+def _noted(model: nn.Module) -> Iterator[dict[nn.Module, tuple[int, ...]]]:
+    """The shape of what comes out of every module, without the batch."""
+    shapes: dict[nn.Module, tuple[int, ...]] = {}
+
+    def note(module: nn.Module, _: Any, out: Any) -> None:
+        out = out.states if isinstance(out, Encoded) else out
+        if isinstance(out, Tensor):
+            shapes[module] = tuple(out.shape)[1:]
+
+    hooks = [module.register_forward_hook(note) for module in model.modules()]
+    yield shapes
+    for hook in hooks:
+        hook.remove()
+
+
+def _node(name: str, module: nn.Module, shapes: Mapping[nn.Module, tuple[int, ...]]) -> Node:
+    parameters = sum(parameter.numel() for parameter in module.parameters())
+    node = Node(name, type(module).__name__, parameters, shapes.get(module, ()))
+    if type(module).__module__.startswith("regard") and not isinstance(module, Norm):
+        own = module.named_parameters(recurse=False)
+        node.parts += [Node(part, "Parameter", held.numel(), tuple(held.shape)) for part, held in own]
+    for child_name, child in module.named_children():
+        if sum(1 for _ in child.parameters()):
+            node.parts.append(_node(child_name, child, shapes))
+    return node
