@@ -1,7 +1,15 @@
 """regard bench: speed and memory, measured here and now."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from regard.commands.show import as_json, columns, console, size
+from regard.errors import RecipeError
+
+if TYPE_CHECKING:
+    from regard.bench.attention import Row
 
 bench = typer.Typer(help="Measure speed and memory on this machine.", no_args_is_help=True)
 
@@ -9,3 +17,94 @@ bench = typer.Typer(help="Measure speed and memory on this machine.", no_args_is
 @bench.callback()
 def _bench() -> None:
     """Measure speed and memory on this machine."""
+
+
+@bench.command()
+def attention(
+    lengths: Annotated[str, typer.Option(help="Lengths of the sequence.")] = "1024,2048,4096,8192,16384",
+    kinds: Annotated[str, typer.Option(help="Only cases whose name contains one of these words.")] = "",
+    heads: Annotated[int, typer.Option(min=1)] = 8,
+    width: Annotated[int, typer.Option(min=1, help="Of one head.")] = 64,
+    window: Annotated[int, typer.Option(min=1)] = 256,
+    first: Annotated[int, typer.Option(min=1, help="Global positions.")] = 16,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed runs of each case; medians are shown.")] = 5,
+    limit: Annotated[float, typer.Option(help="Seconds a case may take at one length.")] = 120.0,
+    out: Annotated[Path, typer.Option(help="Picture and figures go to OUT.png, .svg and .json.")] = Path(
+        "out/attention"
+    ),
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Time and peak memory of every attention against length: causal, one sequence."""
+    from regard.bench.attention import CASES, Setting, bench_attention
+    from regard.bench.plot import plot_attention
+
+    sizes = _sizes(lengths)
+    words = [word for word in kinds.split(",") if word]
+    cases = [case for case in CASES if not words or any(word in case.name for word in words)]
+    if not cases:
+        raise RecipeError(f"--kinds {kinds}: there is {', '.join(case.name for case in CASES)}")
+    measured: dict[str, list[Row]] = {case.name: [] for case in cases}
+    setting = Setting(heads, width, window, first)
+    work = bench_attention(sizes, cases=cases, setting=setting, repeats=repeats, limit=limit)
+    with console.status("measuring …") as status:
+        for row in work:
+            measured[row.name].append(row)
+            status.update(f"measured {row.name} at {row.length:,}: {1e3 * row.median('both'):.0f} ms")
+    measured = {name: rows for name, rows in measured.items() if rows}
+    pictures = plot_attention(measured, out)
+    table = {name: [_figures(row) for row in rows] for name, rows in measured.items()}
+    _save(out.with_suffix(".json"), {"setting": vars(setting), "repeats": repeats, "cases": table})
+    if json:
+        return as_json(table)
+    _show(measured, sizes)
+    console.print(f"\nLook at [bold]{pictures[0]}[/] (also .svg and .json).")
+    return None
+
+
+def _sizes(lengths: str) -> list[int]:
+    try:
+        sizes = sorted({int(length) for length in lengths.split(",")})
+    except ValueError:
+        sizes = []
+    if not sizes or sizes[0] < 1:
+        raise RecipeError(f"--lengths {lengths}: wanted numbers such as 1024,2048")
+    return sizes
+
+
+def _figures(row: "Row") -> dict[str, float | int | None]:
+    return {
+        "length": row.length,
+        "forward_ms": round(1e3 * row.median("forward"), 3),
+        "forward_spread": round(row.spread("forward"), 2),
+        "both_ms": round(1e3 * row.median("both"), 3),
+        "both_spread": round(row.spread("both"), 2),
+        "peak_bytes": row.peak,
+    }
+
+
+def _save(path: Path, figures: object) -> None:
+    from json import dumps
+
+    path.write_text(dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def _show(measured: "dict[str, list[Row]]", sizes: list[int]) -> None:
+    from regard.bench.attention import exponents
+
+    heads = [f" {length:,}" for length in sizes]
+    for what, title in (("forward", "forward, ms"), ("both", "forward + backward, ms"), ("peak", "peak extra memory")):
+        table = columns(title, *heads, " growth")
+        for name, rows in measured.items():
+            cells = {row.length: _cell(row, what) for row in rows}
+            powers = exponents(rows, what)[-2:]
+            growth = f"n^{sum(power for _, power in powers) / len(powers):.2f}" if powers else "–"
+            table.add_row(name, *(cells.get(length, "–") for length in sizes), growth)
+        console.print(table)
+        console.print()
+    console.print("growth: the power of the length over the last two steps. –: would not fit time or memory.")
+
+
+def _cell(row: "Row", what: str) -> str:
+    if what == "peak":
+        return size(row.peak or 0)
+    return f"{1e3 * row.median(what):.3g}"

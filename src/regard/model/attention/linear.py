@@ -52,13 +52,13 @@ class Linear(Attention):
         self.out_width = site.width
 
     def ask(self, queries: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
-        return self._map(split(self.query(queries), self.heads))
+        return self.features(split(self.query(queries), self.heads))
 
     def read(self, data: Float[Tensor, "B S E"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
         keys, values = self.data(data).chunk(2, -1)
-        return self._map(split(keys, self.heads)), split(values, self.heads)
+        return self.features(split(keys, self.heads)), split(values, self.heads)
 
-    def _map(self, x: Float[Tensor, "B H T K"]) -> Float[Tensor, "B H T K"]:
+    def features(self, x: Float[Tensor, "B H T K"]) -> Float[Tensor, "B H T K"]:
         """φ: positive, so that the weights are a distribution."""
         if self.feature == "elu":
             return F.elu(x) + 1

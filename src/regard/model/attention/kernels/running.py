@@ -1,5 +1,6 @@
 """Causal linear attention chunk by chunk: the running sum of φ(k)vᵀ, never an n×n matrix."""
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
@@ -23,13 +24,17 @@ def running(
     asked, keys, values = (_cut(tensor, chunk) for tensor in (asked, keys, values))
     local = (asked @ keys.mT).tril()  # B H N c c
     each, each_total = keys.mT @ values, keys.sum(-2)  # B H N F C, B H N F
-    after, after_total = each.cumsum(2), each_total.cumsum(2)
-    if sums is not None and totals is not None:
-        after, after_total = after + sums[:, :, None], after_total + totals[:, :, None]
-    before, before_total = after - each, after_total - each_total
+    before, before_total = _earlier(each, sums), _earlier(each_total, totals)
     mixed = local @ values + asked @ before
     norm = local.sum(-1) + (asked @ before_total[..., None]).squeeze(-1)
-    return mixed.flatten(2, 3)[:, :, :length], norm.flatten(2, 3)[:, :, :length], after[:, :, -1], after_total[:, :, -1]
+    after, after_total = before[:, :, -1] + each[:, :, -1], before_total[:, :, -1] + each_total[:, :, -1]
+    return mixed.flatten(2, 3)[:, :, :length], norm.flatten(2, 3)[:, :, :length], after, after_total
+
+
+def _earlier(each: Tensor, start: Tensor | None) -> Tensor:
+    """What all chunks before each one left. Never by taking away: then the future would round the past."""
+    first = torch.zeros_like(each[:, :, :1]) if start is None else start[:, :, None]
+    return torch.cat([first, each[:, :, :-1]], 2).cumsum(2)
 
 
 def _cut(x: Tensor, chunk: int) -> Tensor:

@@ -1,0 +1,5 @@
+"""python -m regard"""
+
+from regard.commands import main
+
+main()

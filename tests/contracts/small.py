@@ -1,0 +1,222 @@
+"""Small whole models around any entry of the menu, so that a new entry is covered by itself."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from itertools import product
+from typing import Any, Literal, get_args, get_origin
+
+import jaxtyping
+import pytest
+import torch
+from hypothesis import HealthCheck, settings
+
+from regard.model.menu import MENU
+from regard.recipe import Part, RecipeError
+
+few = settings(deadline=None, max_examples=3, derandomize=True, suppress_health_check=list(HealthCheck))
+some = settings(few, max_examples=60)
+
+WIDTH, VOCABULARY = 24, 13
+SLOT = {slot.abstract: slot.name for slot in MENU}
+SIZES: dict[str, dict[str, int]] = {  # small numbers for the options that an entry has by these names
+    "model": {
+        "source_vocabulary": 11,
+        "target_vocabulary": VOCABULARY,
+        "vocabulary": VOCABULARY,
+        "width": WIDTH,
+        "classes": 5,
+        "channels": 2,
+        "size": 8,
+    },
+    "encoder": {"layers": 2},
+    "decoder": {"layers": 2},
+    "body": {"width": WIDTH, "patch": 4, "blocks": 1, "stages": 2},
+    "attention": {"heads": 4, "kv_heads": 2, "hidden": 7},
+    "pattern": {"width": 5, "first": 2},
+    "positions": {"limit": 64},
+    "mlp": {"hidden": 16, "experts": 3},
+}
+
+
+def small(slot: str, kind: str, **options: Any) -> dict[str, Any]:
+    """The table of one entry at a small size, with its usual parts made small too."""
+    model = MENU.parts[slot][kind]
+    sizes = {name: size for name, size in SIZES.get(slot, {}).items() if name in model.model_fields}
+    parts = {name: _usual(model, name) for name in model.slots if name not in options}
+    return {"kind": kind} | sizes | parts | options
+
+
+def _usual(model: type[Part[Any]], name: str) -> dict[str, Any]:
+    slot, usual = SLOT[model.slots[name]], model.model_fields[name]
+    default = {"kind": next(iter(MENU.parts[slot]))} if usual.is_required() else usual.default
+    return small(slot, **default)
+
+
+def choices(slot: str, kind: str, option: str) -> tuple[Any, ...]:
+    """What an option may be, read from its annotation; nothing if there is no such option."""
+    found = MENU.parts[slot][kind].model_fields.get(option)
+    return get_args(found.annotation) if found is not None and get_origin(found.annotation) is Literal else ()
+
+
+def held(slot: str, kind: str, inner: str) -> list[str]:
+    """The options of an entry that are filled from another slot."""
+    return [name for name, abstract in MENU.parts[slot][kind].slots.items() if SLOT[abstract] == inner]
+
+
+def order(table: dict[str, Any]) -> Part[Any]:
+    return MENU.order("model", table, "model")
+
+
+def build(table: dict[str, Any], seed: int = 0) -> Any:
+    """A model in which no parameter is left at zero or one, so that nothing hides behind its beginning."""
+    torch.manual_seed(seed)
+    model = order(table).build()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model.eval()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A whole model with a name for the test report."""
+
+    name: str
+    table: dict[str, Any] = field(hash=False, compare=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def build(self, seed: int = 0) -> Any:
+        with unchecked():
+            return build(self.table, seed)
+
+    def refusal(self) -> str | None:
+        """The sentence with which this model is refused, or None if it can be made."""
+        return _refusal(self)
+
+
+@cache
+def _refusal(case: Case) -> str | None:
+    try:
+        with unchecked():
+            order(_shallow(case.table)).build()
+    except RecipeError as error:
+        return str(error)
+    return None
+
+
+def _shallow(table: dict[str, Any]) -> dict[str, Any]:
+    """One layer is enough to be refused."""
+    inner = {key: _shallow(value) for key, value in table.items() if isinstance(value, dict)}
+    return table | inner | ({"layers": 1} if "layers" in table else {})
+
+
+def every(cases: list[Case]) -> Any:
+    """Parametrize a test over the cases that can be made."""
+    return pytest.mark.parametrize("case", [case for case in cases if case.refusal() is None], ids=str)
+
+
+def variations(slot: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """An entry as it usually is, then with one of its parts or words changed at a time."""
+    model = MENU.parts[slot][kind]
+    yield kind, small(slot, kind)
+    for name, abstract in model.slots.items():
+        for other in MENU.parts[SLOT[abstract]]:
+            yield f"{kind}-{name}.{other}", small(slot, kind, **{name: small(SLOT[abstract], other)})
+    for name in model.model_fields:
+        for choice in choices(slot, kind, name) if name != "kind" else ():
+            yield f"{kind}-{name}.{choice}", small(slot, kind, **{name: choice})
+
+
+def _words(slot: str, kind: str) -> Iterator[dict[str, Any]]:
+    """Every combination of the options that are one word of several."""
+    names = [name for name in MENU.parts[slot][kind].model_fields if name != "kind" and choices(slot, kind, name)]
+    for picked in product(*(choices(slot, kind, name) for name in names)):
+        yield dict(zip(names, picked, strict=True))
+
+
+def models() -> list[Case]:
+    """Whole models with each of their parts and words changed in turn."""
+    return [Case(f"model-{name}", table) for kind in MENU.parts["model"] for name, table in variations("model", kind)]
+
+
+def bodies() -> list[Case]:
+    """Everything that turns an image into a vector."""
+    return [
+        Case(f"body-{name}", small("model", "image_classifier", body=table))
+        for kind in MENU.parts["body"]
+        for name, table in variations("body", kind)
+    ]
+
+
+def encoders() -> list[Case]:
+    """Every encoder with each of its parts changed in turn, in a model that writes."""
+    return [
+        Case(f"encoder-{name}", small("model", "seq2seq", encoder=table))
+        for kind in MENU.parts["encoder"]
+        for name, table in variations("encoder", kind)
+    ]
+
+
+def decoders() -> list[Case]:
+    """Every decoder with each of its parts changed in turn, alone: a language model.
+
+    The output is not tied, because some decoders give more numbers than embeddings have.
+    """
+    return [
+        Case(f"decoder-{name}", small("model", "language_model", decoder=table, tie="none"))
+        for kind in MENU.parts["decoder"]
+        for name, table in variations("decoder", kind)
+    ]
+
+
+def answerers() -> list[Case]:
+    """Every decoder with each of its parts changed in turn, behind an encoder."""
+    return [
+        Case(f"answerer-{name}", small("model", "seq2seq", decoder=table))
+        for kind in MENU.parts["decoder"]
+        for name, table in variations("decoder", kind)
+    ]
+
+
+def translators() -> list[Case]:
+    """Every encoder, every decoder, every attention between them, in every order."""
+    cases = []
+    for encoder, decoder, attention in product(*(MENU.parts[slot] for slot in ("encoder", "decoder", "attention"))):
+        looks = {name: small("attention", attention) for name in held("decoder", decoder, "attention")}
+        for words in _words("decoder", decoder):
+            name = "-".join([encoder, decoder, attention, *words.values()])
+            table = small("decoder", decoder, **looks, **words)
+            cases.append(Case(name, small("model", "seq2seq", encoder=small("encoder", encoder), decoder=table)))
+    return cases
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Shape checks off where a few hundred models run again and again: they take most of the time.
+
+    Every pair runs with its shapes checked in test_future and test_watched.
+    """
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", before)
+
+
+@contextmanager
+def blocks_of(size: int) -> Iterator[None]:
+    """Windows and running sums cut small, so that many blocks fit into a short row."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("regard.model.attention.kernels.window"), "BLOCK", size)
+        patch.setattr(import_module("regard.model.attention.kernels.running"), "CHUNK", size)
+        yield
+
+
+def tokens(rows: int, length: int, seed: int = 0, vocabulary: int = 11) -> torch.Tensor:
+    return torch.randint(vocabulary, (rows, length), generator=torch.Generator().manual_seed(seed))

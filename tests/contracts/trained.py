@@ -1,0 +1,33 @@
+"""A small batch for any whole model, and what it should learn from it."""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from regard.model.assembly import ImageClassifier, LanguageModel, Seq2Seq
+from regard.model.mlp.experts import balance_loss
+
+from .small import tokens
+
+
+def batch(model: Any) -> tuple[tuple[Tensor, ...], Tensor]:
+    """What goes in, and what should come out."""
+    if isinstance(model, Seq2Seq):
+        target = tokens(4, 8, seed=1)
+        return (tokens(4, 9), target[:, :-1], torch.tensor([9, 6, 4, 9])), target[:, 1:]
+    if isinstance(model, LanguageModel):
+        target = tokens(4, 12, seed=1)
+        return (target[:, :-1],), target[:, 1:]
+    assert isinstance(model, ImageClassifier)
+    size = (4, model.channels, model.size, model.size)
+    return (torch.randn(size, generator=torch.Generator().manual_seed(0)),), torch.tensor([0, 1, 2, 3])
+
+
+def loss(model: Any) -> Tensor:
+    inputs, wanted = batch(model)
+    logits = model(*inputs)
+    cost = F.cross_entropy(logits.flatten(0, -2), wanted.flatten())
+    balance = balance_loss(model)
+    return cost if balance is None else cost + balance

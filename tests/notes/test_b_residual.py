@@ -1,0 +1,73 @@
+"""Notes, part B: residual learning."""
+
+import pytest
+import torch
+from measures import made
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from regard.model.attention import NOWHERE
+from regard.model.mask import Mask
+from regard.model.norms import Layer, Norm
+from regard.model.residual import Post, Pre
+from regard.model.vision.resnet import Block
+
+
+class Unchanged(Norm):
+    """No norm at all, so that only the way around is left."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+def layer_of(residual: str) -> nn.Module:
+    return made(
+        "encoder",
+        {"kind": "transformer", "layers": 1, "residual": residual, "attention": {"kind": "multihead", "heads": 2}},
+        8,
+    ).layers[0]
+
+
+@pytest.mark.parametrize("kind", [Pre, Post])
+def test_017_y_is_x_plus_f_of_x(kind: type):
+    x, matrix = torch.randn(2, 3, 4), torch.randn(4, 4)
+    assert_close(kind(Unchanged(), 0.0)(x, lambda y: torch.sin(y @ matrix)), x + torch.sin(x @ matrix))
+
+
+def test_017_a_resnet_block_adds_its_input():
+    block, x = Block(3, 3, 1).eval(), torch.randn(2, 3, 6, 6)
+    assert_close(block(x), torch.relu(x + block.inner(x)))
+    nn.init.zeros_(block.inner[3].weight)
+    assert torch.equal(block(x), torch.relu(x))
+
+
+def test_022_there_is_a_way_around_attention_and_around_the_mlp():
+    layer, x = layer_of("pre"), torch.randn(2, 5, 8)
+    middle = x + layer.attention(layer.around_attention.norm(x), None, Mask())
+    assert_close(layer(x, Mask(), NOWHERE), middle + layer.mlp(layer.around_mlp.norm(middle)))
+
+
+@pytest.mark.parametrize("silent", ["attention", "mlp"])
+def test_022_what_one_sublayer_does_not_say_the_other_still_passes_on(silent: str):
+    layer, x = layer_of("pre"), torch.randn(2, 5, 8)
+    for parameter in getattr(layer, silent).parameters():
+        nn.init.zeros_(parameter)
+    other = layer.mlp(layer.around_mlp.norm(x)) if silent == "attention" else heard(layer, x)
+    assert_close(layer(x, Mask(), NOWHERE), x + other)
+
+
+def heard(layer: nn.Module, x: Tensor) -> Tensor:
+    return layer.attention(layer.around_attention.norm(x), None, Mask())
+
+
+def test_024_first_the_sublayer_then_the_sum_then_the_norm():
+    layer, x = layer_of("post"), torch.randn(2, 5, 8)
+    middle = normed(x + layer.attention(x, None, Mask()), layer.around_attention.norm)
+    wanted = normed(middle + layer.mlp(middle), layer.around_mlp.norm)
+    assert_close(layer(x, Mask(), NOWHERE), wanted, atol=1e-5, rtol=1e-5)
+
+
+def normed(x: Tensor, norm: Layer) -> Tensor:
+    """LayerNorm by hand."""
+    away = x - x.mean(-1, keepdim=True)
+    return away / (away.square().mean(-1, keepdim=True) + norm.eps).sqrt() * norm.weight + norm.bias

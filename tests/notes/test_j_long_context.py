@@ -1,0 +1,174 @@
+"""Notes, part J: attention for long contexts."""
+
+import pytest
+import torch
+from measures import FUSED, Operations, exponent, filled, kept, made, reach, weights_of
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from regard.model.attention import Linear, Multihead, Site
+from regard.model.mask import Mask
+
+FEATURES = {
+    "elu": lambda x: torch.where(x > 0, x + 1, x.exp()),
+    "relu": lambda x: x.clamp(min=0) + 1e-3,
+    "softmax": lambda x: x.exp() / x.exp().sum(-1, keepdim=True),
+}
+CAUSAL = pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
+
+
+def linear(feature: str = "elu", kernel: str = "auto", width: int = 8) -> Linear:
+    return filled(Linear(Site(width), heads=2, feature=feature, kernel=kernel))
+
+
+def features(layer: Linear, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """φ(Q), φ(K) and V of one row, head by head, by hand."""
+    keys, values = (x @ layer.data.weight.T + layer.data.bias).chunk(2, -1)
+    queries = x @ layer.query.weight.T + layer.query.bias
+    queries, keys, values = (part.unflatten(-1, (2, -1)).transpose(1, 2) for part in (queries, keys, values))
+    return FEATURES[layer.feature](queries), FEATURES[layer.feature](keys), values
+
+
+def windowed(width: int, first: int = 0, causal: bool = False) -> tuple[Multihead, Mask]:
+    mask = Mask(window=width, first=first, causal=causal)
+    return filled(Multihead(Site(8, None, mask), heads=2)), mask
+
+
+def work(layer: nn.Module, mask: Mask, length: int, *kinds: str) -> int:
+    """The work of the products that are not projections."""
+    with torch.no_grad(), Operations() as seen:
+        layer(torch.randn(1, length, 8), None, mask)
+    return seen.work(*kinds)
+
+
+def kept_at(layer: nn.Module, mask: Mask, length: int) -> int:
+    x = torch.randn(1, length, 8)
+    return kept(lambda: layer(x, None, mask), layer.parameters())[0]
+
+
+@CAUSAL
+@pytest.mark.parametrize("feature", FEATURES)
+def test_142_a_feature_map_takes_the_place_of_the_softmax(feature: str, causal: bool):
+    layer, x = linear(feature), torch.randn(1, 6, 8)
+    queries, keys, values = features(layer, x)
+    table = queries @ keys.mT * (torch.ones(6, 6).tril() if causal else 1.0)
+    shares = table / table.sum(-1, keepdim=True)
+    assert_close(weights_of(layer, x, mask=Mask(causal=causal)), shares, atol=1e-5, rtol=1e-4)
+    wanted = layer.answer(shares @ values)
+    assert_close(layer(x, None, Mask(causal=causal)), wanted, atol=1e-5, rtol=1e-4)
+
+
+@CAUSAL
+def test_142_no_n_by_n_matrix_is_formed_or_kept(causal: bool):
+    layer, mask = linear(), Mask(causal=causal)
+    with Operations() as seen:
+        layer(torch.randn(1, 1024, 8), None, mask)
+    assert seen.largest < 1024 * 1024 / 4
+    assert exponent(lambda length: kept_at(layer, mask, length), 1024) < 1.1
+    naive = linear(kernel="naive")
+    assert exponent(lambda length: kept_at(naive, mask, length), 512) > 1.8
+
+
+@CAUSAL
+def test_143_keys_and_values_first_is_the_same_as_queries_and_keys_first(causal: bool):
+    fast, slow, x = linear(), linear(kernel="naive"), torch.randn(2, 150, 8)
+    slow.load_state_dict(fast.state_dict())
+    mask = Mask(causal=causal)
+    assert_close(fast(x, None, mask), slow(x, None, mask), atol=1e-5, rtol=1e-4)
+
+
+def test_143_the_cost_is_n_times_the_square_of_the_width():
+    layer = linear()
+    sums = 2 * (2 * 1024 * 4 * 4) * 2  # two products of n·d², two heads of width 4
+    norms = 2 * 1024 * 4 * 2
+    assert work(layer, Mask(), 1024, "bmm") == sums + norms
+    for mask in (Mask(), Mask(causal=True)):
+        assert exponent(lambda length, mask=mask: work(layer, mask, length), 1024) == pytest.approx(1.0, abs=0.02)
+    wide = filled(Linear(Site(64), heads=1))
+    asked, keys, values = (torch.randn(1, 1, 100, 64).abs() for _ in range(3))
+    assert (keys.mT @ values).shape[-2:] == (64, 64)  # d × d
+    assert_close((asked @ keys.mT) @ values, asked @ (keys.mT @ values), atol=1e-1, rtol=1e-4)
+    assert wide.remember(torch.randn(1, 500, 64), Mask()).held[0].shape == (1, 1, 64, 64)
+
+
+@CAUSAL
+def test_145_only_neighbours_are_seen(causal: bool):
+    layer, mask = windowed(3, causal=causal)
+    x, at = torch.randn(1, 9, 8), torch.arange(9)
+    away = at[:, None] - at[None]
+    near = (away.abs() < 3) & ((away >= 0) | (not causal))
+    shares = weights_of(layer, x, mask=mask)
+    assert torch.equal(shares > 0, near.expand_as(shares))
+    assert (shares[..., ~near] == 0.0).all()
+
+
+@CAUSAL
+def test_145_the_cost_of_a_window_is_n_times_w(causal: bool):
+    for first in (0, 4):
+        layer, mask = windowed(65, first, causal)
+        assert exponent(lambda length, layer=layer, mask=mask: work(layer, mask, length, FUSED), 8192) < 1.1
+        assert exponent(lambda length, layer=layer, mask=mask: kept_at(layer, mask, length), 4096) < 1.1
+
+    def by_width(width: int) -> int:
+        layer, mask = windowed(width + 1, causal=causal)
+        return work(layer, mask, 16_384, FUSED)
+
+    assert 0.8 < exponent(by_width, 512) < 1.05
+    full = work(filled(Multihead(Site(8), heads=2)), Mask(), 8192, FUSED)
+    assert full == 4 * 8192**2 * 8
+    narrow, mask = windowed(65, causal=causal)
+    assert work(narrow, mask, 8192, FUSED) < full / 15
+
+
+def stack(kind: str, layers: int, pattern: dict[str, object]) -> nn.Module:
+    recipe = {
+        "kind": "transformer",
+        "layers": layers,
+        "pattern": pattern,
+        "attention": {"kind": "multihead", "heads": 2},
+        "positions": "none",
+    }
+    return made(kind, recipe, *((8,) if kind == "encoder" else (8, None)))
+
+
+def reached(stack: nn.Module, kind: str, length: int) -> Tensor:
+    x = torch.randn(1, length, 8, requires_grad=True)
+    out = stack(x, Mask()).states if kind == "encoder" else stack(x, None, Mask())
+    return reach(out, x)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+@pytest.mark.parametrize(("layers", "width"), [(1, 3), (2, 3), (3, 2), (2, 5)])
+def test_147_a_stack_of_windows_reaches_exactly_layers_times_width_less_one(kind: str, layers: int, width: int):
+    seen = reached(stack(kind, layers, {"kind": "window", "width": width}), kind, 16)
+    at = torch.arange(16)
+    away = at[:, None] - at[None]
+    wanted = away.abs() <= layers * (width - 1)
+    assert torch.equal(seen, wanted if kind == "encoder" else wanted & (away >= 0))
+
+
+def test_147_what_lies_further_back_cannot_be_recalled_at_all():
+    """The block kernel, at a length where it runs: not one bit of the last state changes."""
+    decoder, x = stack("decoder", 2, {"kind": "window", "width": 40}), torch.randn(1, 600, 8)
+    edge = 599 - 2 * 39  # the last position that can matter
+    far, near = x.clone(), x.clone()
+    far[:, :edge] = torch.randn(1, edge, 8)
+    near[:, edge] = torch.randn(8)
+    last, without, within = (decoder(given, None, Mask())[:, -1] for given in (x, far, near))
+    assert torch.equal(last, without)
+    assert not torch.equal(last, within)
+
+
+def test_148_global_positions_restore_the_long_range():
+    local = reached(stack("encoder", 2, {"kind": "window", "width": 2}), "encoder", 16)
+    both = reached(stack("encoder", 2, {"kind": "local_global", "width": 2, "first": 1}), "encoder", 16)
+    assert not local[15, 0]
+    assert not local[0, 15]
+    assert both.all()  # over the global position, in two steps
+
+
+def test_148_in_a_decoder_global_positions_are_what_everybody_still_sees():
+    seen = reached(stack("decoder", 2, {"kind": "local_global", "width": 2, "first": 3}), "decoder", 16)
+    at = torch.arange(16)
+    away = at[:, None] - at[None]
+    assert torch.equal(seen, (away >= 0) & ((away <= 2) | (at < 3)))

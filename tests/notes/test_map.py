@@ -1,0 +1,59 @@
+"""The map of the notes and the tests of the notes say the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+MAP = (ROOT / "docs" / "notes-map.md").read_text(encoding="utf-8")
+ROWS = {int(number): row for number, row in re.findall(r"^\| (\d+) (\|.*)$", MAP, re.MULTILINE)}
+TRAPS = {int(number): row for number, row in re.findall(r"^\| T(\d+) (\|.*)$", MAP, re.MULTILINE)}
+TESTS = {
+    file.name: re.findall(r"^def (test_\d{3}\w*)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    for file in sorted(HERE.glob("test_*.py"))
+}
+
+
+def named(row: str) -> list[tuple[str, str]]:
+    """(file, beginning of a test's name) pairs in a row: a name belongs to the file before it."""
+    pairs, file = [], ""
+    for word in re.findall(r"`(test_\w+(?:\.py)?)`", row):
+        if word.endswith(".py"):
+            file = word
+        else:
+            pairs.append((file, word))
+    return pairs
+
+
+def beginning(test: str) -> str:
+    """`test_053_054` of `test_053_054_claim`."""
+    return re.match(r"test(_\d{3}(?!\d))+", test).group()
+
+
+def test_every_item_and_every_trap_has_one_row():
+    assert list(ROWS) == list(range(1, 165))
+    assert list(TRAPS) == list(range(1, 11))
+    assert len(re.findall(r"^\| \d+ \|", MAP, re.MULTILINE)) == 164
+
+
+@pytest.mark.parametrize("row", [*ROWS.values(), *TRAPS.values()], ids=[*ROWS, *(f"T{number}" for number in TRAPS)])
+def test_what_a_row_names_exists(row: str):
+    assert named(row) or "later: " in row
+    for file, start in named(row):
+        assert start in {beginning(test) for test in TESTS[file]}
+    for recipe in re.findall(r"recipe `([\w-]+)`", row):
+        assert (ROOT / "recipes" / f"{recipe}.toml").is_file()
+
+
+def test_every_test_is_named_in_the_rows_of_its_items():
+    for file, tests in TESTS.items():
+        for test in tests:
+            for number in re.findall(r"_(\d{3})", beginning(test)):
+                assert (file, beginning(test)) in named(ROWS[int(number)]), f"{file}: {test}"
+
+
+def test_a_row_names_only_tests_of_its_own_item():
+    for number, row in ROWS.items():
+        assert all(f"_{number:03}" in start for _, start in named(row)), number
