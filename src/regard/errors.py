@@ -3,3 +3,7 @@
 
 class RecipeError(ValueError):
     """A recipe that cannot be made: the place, what was wanted, what was given."""
+
+
+class InputError(ValueError):
+    """Input that cannot be used: data, a model or a file."""

@@ -103,15 +103,15 @@ class Case:
 def _refusal(case: Case) -> str | None:
     try:
         with unchecked():
-            order(_shallow(case.table)).build()
+            order(shallow(case.table)).build()
     except RecipeError as error:
         return str(error)
     return None
 
 
-def _shallow(table: dict[str, Any]) -> dict[str, Any]:
+def shallow(table: dict[str, Any]) -> dict[str, Any]:
     """One layer is enough to be refused."""
-    inner = {key: _shallow(value) for key, value in table.items() if isinstance(value, dict)}
+    inner = {key: shallow(value) for key, value in table.items() if isinstance(value, dict)}
     return table | inner | ({"layers": 1} if "layers" in table else {})
 
 
@@ -199,7 +199,7 @@ def translators() -> list[Case]:
 def unchecked() -> Iterator[None]:
     """Shape checks off where a few hundred models run again and again: they take most of the time.
 
-    Every pair runs with its shapes checked in test_future and test_watched.
+    Every pair runs with its shapes checked in test_future and test_watched, whole models in test_learning.
     """
     before = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)

@@ -8,11 +8,24 @@ import torch
 from regard.model.menu import MENU
 from regard.recipe import Part
 
-from .small import Case, answerers, bodies, decoders, encoders, every, models, order, unchecked
+from .small import Case, answerers, bodies, decoders, encoders, every, models, order, shallow, unchecked
 from .trained import loss
+
+
+def _idle(norm: str) -> set[str]:
+    return {f"{norm.format(layer)}.{name}" for layer in range(2) for name in ("weight", "bias")}
+
 
 ALONE = [case for case in decoders() if str(case).count("-") == 1]
 CASES = [*models(), *bodies(), *encoders(), *answerers(), *ALONE]
+
+# Not mistakes, but nothing comes of them: a mean asks nothing, so the norm before its queries is idle;
+# a recurrent network that is read at the first position has no step behind it.
+DEAD = {
+    "answerer-convolution-attention.none": _idle("decoder.around_attention.{}.norm"),
+    "answerer-transformer-cross.none": _idle("decoder.layers.{}.around_cross.norm"),
+    "body-patches-encoder.recurrent": {"body.encoder.layers.1.0.weight_hh"},
+}
 
 
 def parts(part: Part[Any]) -> Iterator[tuple[str, str]]:
@@ -32,10 +45,9 @@ def test_every_entry_of_the_menu_is_in_a_model_that_learns() -> None:
 @every(CASES)
 def test_every_parameter_gets_a_gradient(case: Case) -> None:
     model = case.build().train()
-    with unchecked():
-        loss(model).backward()
+    loss(model).backward()
     dead = [name for name, each in model.named_parameters() if each.grad is None or not each.grad.any()]
-    assert dead == []
+    assert set(dead) == DEAD.get(str(case), set())
     assert all(each.grad.isfinite().all() for each in model.parameters())
 
 
@@ -43,8 +55,8 @@ def test_every_parameter_gets_a_gradient(case: Case) -> None:
 def test_twenty_steps_lower_the_loss(case: Case) -> None:
     torch.manual_seed(0)
     with unchecked():
-        model = order(case.table).build().train()
-        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        model = order(shallow(case.table)).build().train()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, fused=True)
         losses = []
         for _ in range(20):
             optimizer.zero_grad()

@@ -1,6 +1,7 @@
 """Watched equals unwatched bit by bit, and what is seen are the weights that were used."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -29,15 +30,20 @@ def close(one: Tensor, other: Tensor, atol: float = 1e-5) -> None:
     torch.testing.assert_close(one, other, rtol=1e-4, atol=atol)
 
 
-def listen(model: Any, heard: dict[str, list[Any]]) -> None:
+@contextmanager
+def listen(model: Any, heard: dict[str, list[Any]]) -> Iterator[None]:
     """Write down what every attention is given and what it answers."""
 
     def note(name: str) -> Any:
         return lambda _, given, named, out: heard.setdefault(name, []).append((given, named, out))
 
+    hooks = []
     for name, module in model.named_modules():
         if isinstance(module, Attention):
-            module.register_forward_hook(note(name), with_kwargs=True)
+            hooks.append(module.register_forward_hook(note(name), with_kwargs=True))
+    yield
+    for hook in hooks:
+        hook.remove()
 
 
 def reproduced(attention: Attention, weights: Tensor, values: Tensor) -> Tensor:
@@ -78,17 +84,15 @@ def check_self_attention(model: Any, stack: str, seen: Any, heard: Any, mask: Ma
 
 @every([pair for pair in of("decoder") if pair.kernel != "naive"])
 def test_a_decoder_can_be_watched(case: Pair) -> None:
-    model, target, heard = case.build(), tokens(3, LENGTH), {}
+    model, target = case.build(), tokens(3, LENGTH)
     segments = torch.tensor([[0] * 4 + [1] * 9, [0] * 13, [3] * 1 + [4] * 11 + [5]])
-    for mask in (Mask(key_lengths=LENGTHS), Mask(segments=segments)):
-        with unchecked():
+    with unchecked():
+        for mask in (Mask(key_lengths=LENGTHS), Mask(segments=segments)):
             unwatched = model(target, mask)
-        listen(model, heard := {})
-        with watch(model) as seen:
-            watched = model(target, mask)
-        assert torch.equal(watched, unwatched)
-        check_self_attention(model, "decoder", seen, heard, mask)
-        model = case.build()
+            with listen(model, heard := {}), watch(model) as seen:
+                watched = model(target, mask)
+            assert torch.equal(watched, unwatched)
+            check_self_attention(model, "decoder", seen, heard, mask)
 
 
 @every([pair for pair in of("encoder") if pair.kernel != "naive"])
@@ -96,8 +100,7 @@ def test_an_encoder_can_be_watched(case: Pair) -> None:
     model, source, heard = case.build(), tokens(3, LENGTH), {}
     with unchecked():
         unwatched = model.encode(source, LENGTHS).states
-    listen(model, heard)
-    with watch(model) as seen:
+    with listen(model, heard), watch(model) as seen:
         watched = model.encode(source, LENGTHS).states
     assert torch.equal(watched, unwatched)
     check_self_attention(model, "encoder", seen, heard, Mask(key_lengths=LENGTHS))
@@ -108,8 +111,7 @@ def test_what_a_translator_looks_at_can_be_watched(case: Case) -> None:
     model, source, target, heard = case.build(), tokens(3, LENGTH), tokens(3, 5, seed=1), {}
     with unchecked():
         unwatched = model(source, target, LENGTHS)
-    listen(model, heard)
-    with watch(model) as seen, unchecked():
+    with listen(model, heard), watch(model) as seen, unchecked():
         watched = model(source, target, LENGTHS)
     assert torch.equal(watched, unwatched)
     visible = Mask(key_lengths=LENGTHS).dense(torch.arange(5), torch.arange(LENGTH))

@@ -8,7 +8,7 @@ from regard.commands.bench import bench
 from regard.commands.describe import describe
 from regard.commands.menu import menu
 from regard.commands.recipes import recipes
-from regard.errors import RecipeError
+from regard.errors import InputError, RecipeError
 
 app = typer.Typer(
     name="regard",
@@ -29,6 +29,8 @@ def main() -> None:
         app()
     except RecipeError as error:
         sys.exit(_say(str(error), 2))
+    except InputError as error:
+        sys.exit(_say(str(error), 3))
     except BrokenPipeError:
         sys.exit(0)
     except KeyboardInterrupt:

@@ -108,3 +108,47 @@ def _cell(row: "Row", what: str) -> str:
     if what == "peak":
         return size(row.peak or 0)
     return f"{1e3 * row.median(what):.3g}"
+
+
+@bench.command()
+def training(
+    layers: Annotated[int, typer.Option(min=1)] = 6,
+    heads: Annotated[int, typer.Option(min=1)] = 6,
+    width: Annotated[int, typer.Option(min=1)] = 384,
+    length: Annotated[int, typer.Option(min=1)] = 256,
+    batch: Annotated[int, typer.Option(min=1)] = 16,
+    vocabulary: Annotated[int, typer.Option(min=2)] = 65,
+    rounds: Annotated[int, typer.Option(min=1)] = 9,
+    nanogpt: Annotated[Path | None, typer.Option(help="A checkout of nanoGPT to run beside.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """A GPT's training step in tokens per second, round by round beside its peers."""
+    from statistics import median
+
+    from regard.bench.training import Size, bench_training
+
+    if nanogpt is not None and not (nanogpt / "model.py").is_file():
+        raise RecipeError(f"--nanogpt {nanogpt}: no model.py there; give the folder of a nanoGPT checkout")
+    with console.status("measuring …"):
+        turns = bench_training(Size(layers, heads, width, length, batch, vocabulary), nanogpt, rounds)
+    if json:
+        return as_json([vars(turn) for turn in turns])
+    ours = turns[0]
+    table = columns("peer", " step ms", " spread", " tokens/s", " peak", "regard is … times as fast (least–most)")
+    for turn in turns[:-1]:
+        middle, least, most = ours.ratio(turn)
+        ratio = "" if turn is ours else f"{middle:.2f} ({least:.2f}–{most:.2f})"
+        step = median(turn.seconds)
+        table.add_row(
+            turn.name,
+            f"{1e3 * step:.0f}",
+            f"{turn.spread:.2f}",
+            f"{batch * length / step:,.0f}",
+            size(turn.peak),
+            ratio,
+        )
+    console.print(table)
+    console.print(
+        f"\nA 2048³ matrix product in the same rounds: {2 * 2048**3 / median(turns[-1].seconds) / 1e9:.0f} GFLOP/s"
+    )
+    return None

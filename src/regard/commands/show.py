@@ -23,7 +23,7 @@ def columns(*heads: str, title: str | None = None) -> Table:
     return table
 
 
-def count(number: float) -> str:
+def count(number: int | float) -> str:
     """1234567 → 1.23M"""
     for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
@@ -31,7 +31,7 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
-def size(number: float) -> str:
+def size(number: int | float) -> str:
     """Bytes, in binary units."""
     for unit, letter in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if number >= unit:

@@ -52,7 +52,7 @@ class Post(Residual):
 
 
 class NoResidual(Residual):
-    """No way around: norm(F(x)). To see what residuals are good for."""
+    """No way around: norm(F(x)). To see what residuals are good for [N0:41-50]."""
 
     def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]:
         out: Tensor = self.norm(self.drop(sublayer(x)))

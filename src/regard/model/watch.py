@@ -39,6 +39,8 @@ class Sight:
                     weights = weigh(block)
                 blocks.append(weights if head is None else weights[:, head : head + 1])
             before += rows
+        if not blocks:
+            raise ValueError(f"no weights were seen from row {start} to {stop}")
         widest = max(block.shape[-1] for block in blocks)
         return torch.cat([nn.functional.pad(block, (0, widest - block.shape[-1])) for block in blocks], 2)
 
@@ -49,6 +51,10 @@ class Tap(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.sight: Sight | None = None
+
+    @property
+    def watched(self) -> bool:
+        return self.sight is not None
 
     def forward(self, rows: int, weigh: Weigh) -> None:
         if self.sight is not None:

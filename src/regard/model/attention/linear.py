@@ -1,5 +1,6 @@
 """Linear attention."""
 
+from functools import partial
 from typing import Literal
 
 import torch.nn.functional as F
@@ -96,7 +97,8 @@ class Linear(Attention):
     def remember(self, data: Float[Tensor, "B S E"], mask: Mask) -> Held:
         keys, values = self.read(data)
         keys = blank(keys, mask.key_lengths)
-        return Held(keys.mT @ values, keys.sum(2))
+        kept = [keys] if self.tap.watched else []  # sums are enough to mix; only who watches needs the keys
+        return Held(keys.mT @ values, keys.sum(2), *kept)
 
     def forward(
         self,
@@ -109,7 +111,9 @@ class Linear(Attention):
         if not isinstance(memory, Held):
             return super().forward(queries, data, mask, places, memory)
         if not mask.causal:  # cross-attention to data summed up before
-            asked, (sums, totals) = self.ask(queries), memory.held
+            asked, (sums, totals, *kept) = self.ask(queries), memory.held
+            for keys in kept:
+                self.tap(queries.shape[1], partial(self.weigh, asked, keys, View(mask)))
             mixed, norm = asked @ sums, (asked @ totals[..., None]).squeeze(-1)
         else:
             asked, keys, values = self.both(queries)

@@ -3,6 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.errors import InputError
 from regard.model.positions.positions import Positions, Where
 from regard.recipe import Count
 
@@ -22,7 +23,7 @@ class Learned(Positions):
 
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:
         if where.stop > self.limit:
-            raise ValueError(
-                f"position {where.stop - 1} is past the {self.limit} learned positions; raise `positions.limit`"
+            raise InputError(
+                f"position {where.stop - 1} is past the {self.limit} learned positions; raise positions.limit or give less"
             )
         return x + where.pick(self.table.weight)

@@ -20,6 +20,8 @@ class Rotary(Positions):
 
     def __init__(self, width: int, *, base: Positive = 10000.0) -> None:
         super().__init__()
+        if width % 2:
+            raise ValueError(f"rotary turns pairs, and width {width} has an odd one out; choose an even width")
         self.base = base
         self._turns: dict[tuple[int, torch.device], Tensor] = {}
 

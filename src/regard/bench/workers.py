@@ -1,0 +1,88 @@
+"""Peers that take turns: each in a process of its own, never two at once."""
+
+import multiprocessing
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+Prepare = Callable[..., Callable[[], Any]]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One contender: what prepares its work, with which arguments and environment."""
+
+    name: str
+    prepare: Prepare
+    arguments: tuple[Any, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Turns:
+    """What one peer took, turn by turn, in seconds, and the most memory it held, in bytes."""
+
+    name: str
+    seconds: list[float] = field(default_factory=list)
+    peak: int = 0
+
+    @property
+    def spread(self) -> float:
+        return (max(self.seconds) - min(self.seconds)) / median(self.seconds)
+
+    def ratio(self, other: "Turns") -> tuple[float, float, float]:
+        """How many times as fast as another peer: the median of the rounds' ratios, the least, the most."""
+        ratios = [theirs / ours for ours, theirs in zip(self.seconds, other.seconds, strict=True)]
+        return median(ratios), min(ratios), max(ratios)
+
+
+def take_turns(peers: list[Peer], rounds: int, warm: int = 2) -> list[Turns]:
+    """Let all peers work in turn, round by round, so that drift of the machine cancels out."""
+    context = multiprocessing.get_context("spawn")
+    lines, children, turns = [], [], [Turns(peer.name) for peer in peers]
+    for peer in peers:
+        here, there = context.Pipe()
+        child = context.Process(target=_work, args=(there, peer), daemon=True)
+        with _surroundings(peer.environment):
+            child.start()
+        there.close()
+        lines.append(here)
+        children.append(child)
+        here.recv()  # ready: nobody prepares while another is timed
+    for number in range(rounds + warm):
+        for line, turn in zip(lines, turns, strict=True):
+            line.send("work")
+            seconds, turn.peak = line.recv()
+            if number >= warm:
+                turn.seconds.append(seconds)
+    for line, child in zip(lines, children, strict=True):
+        line.send("stop")
+        child.join()
+    return turns
+
+
+@contextmanager
+def _surroundings(environment: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables for a child: some are read before its first line runs."""
+    before = dict(os.environ)
+    os.environ.update(environment)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def _work(line: Any, peer: Peer) -> None:
+    work = peer.prepare(*peer.arguments)
+    line.send("ready")
+    while line.recv() == "work":
+        start = time.perf_counter()
+        work()
+        seconds = time.perf_counter() - start
+        highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        line.send((seconds, highest if sys.platform == "darwin" else highest * 1024))
