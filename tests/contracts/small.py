@@ -123,13 +123,16 @@ def every(cases: list[Case]) -> Any:
 def variations(slot: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """An entry as it usually is, then with one of its parts or words changed at a time."""
     model = MENU.parts[slot][kind]
-    yield kind, small(slot, kind)
+    usual = small(slot, kind)
+    yield kind, usual
     for name, abstract in model.slots.items():
         for other in MENU.parts[SLOT[abstract]]:
-            yield f"{kind}-{name}.{other}", small(slot, kind, **{name: small(SLOT[abstract], other)})
-    for name in model.model_fields:
-        for choice in choices(slot, kind, name) if name != "kind" else ():
-            yield f"{kind}-{name}.{choice}", small(slot, kind, **{name: choice})
+            if other != usual[name]["kind"]:
+                yield f"{kind}-{name}.{other}", small(slot, kind, **{name: small(SLOT[abstract], other)})
+    for name, described in model.model_fields.items():
+        for choice in choices(slot, kind, name):
+            if choice != described.default:
+                yield f"{kind}-{name}.{choice}", small(slot, kind, **{name: choice})
 
 
 def _words(slot: str, kind: str) -> Iterator[dict[str, Any]]:

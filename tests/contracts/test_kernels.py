@@ -47,11 +47,12 @@ def masks(draw: st.DrawFn, rows: int, length: int) -> Mask:
 
 @st.composite
 def situations(draw: st.DrawFn) -> tuple[list[Tensor], View]:
-    rows, length, width = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 5, 13, 23, 37])), 3
+    rows, length = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 5, 13, 23, 37]))
     heads, groups = draw(st.sampled_from(HEADS))
     slopes = Alibi(0).slopes(heads) if draw(st.booleans()) else None
     maker = torch.Generator().manual_seed(draw(st.integers(0, 99)))
-    sizes = [(rows, count, length, width) for count in (heads, groups, groups)]
+    shapes = ((heads, 3), (groups, 3), (groups, draw(st.sampled_from([2, 3, 5]))))
+    sizes = [(rows, count, length, width) for count, width in shapes]
     return [torch.randn(size, generator=maker) for size in sizes], View(draw(masks(rows, length)), slopes)
 
 

@@ -8,7 +8,7 @@ import pytest
 from regard.model.menu import MENU
 
 from .pairs import PAIRS, Pair
-from .small import Case, decoders, encoders, translators
+from .small import Case, decoders, encoders, small, translators
 
 # In a Transformer, encoder and decoder alike, an attention refuses these and nothing else.
 REFUSED = {
@@ -68,6 +68,13 @@ def test_exactly_these_recurrent_decoders_of_a_source_are_refused() -> None:
     cases = translators()
     assert [str(case) for case in cases if (case.refusal() is not None) != wrong(case)] == []
     assert sum(case.refusal() is None for case in cases) == 189
+
+
+@pytest.mark.parametrize("attention", sorted({pair.attention for pair in PAIRS if pair.positions == "rotary"}))
+def test_rotary_refuses_an_odd_width_when_the_model_is_built(attention: str) -> None:
+    rotary = small("decoder", "transformer", attention={"kind": attention}, positions=small("positions", "rotary"))
+    case = Case(f"odd-{attention}", small("model", "language_model", width=15, decoder=rotary))
+    assert re.match(r"model\.decoder\.positions: rotary turns pairs, and width 15", case.refusal() or "")
 
 
 EVERYTHING = [*PAIRS, *encoders(), *decoders(), *translators()]

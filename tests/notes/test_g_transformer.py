@@ -56,6 +56,15 @@ def test_101_a_decoder_layer_is_masked_attention_cross_attention_mlp():
     assert_close(layer(x, Mask(causal=True), NOWHERE, None, Reading(data, Mask())), wanted)
 
 
+def test_101_with_the_norms_inside_each_of_the_three_reads_a_normed_input():
+    layer = filled(translator(residual="pre")).decoder.layers[0]
+    x, data = torch.randn(1, 5, 16), torch.randn(1, 7, 16)
+    first = x + layer.attention(layer.around_attention.norm(x), None, Mask(causal=True))
+    second = first + layer.cross(layer.around_cross.norm(first), data, Mask())
+    wanted = second + layer.mlp(layer.around_mlp.norm(second))
+    assert_close(layer(x, Mask(causal=True), NOWHERE, None, Reading(data, Mask())), wanted)
+
+
 def test_102_the_base_model_has_the_sizes_of_the_paper():
     whole = base()
     attention = 4 * (512 * 512 + 512)

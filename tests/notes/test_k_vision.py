@@ -22,7 +22,7 @@ def classifier(positions: str = "learned", pooling: str = "cls", layers: int = 2
         "attention": {"kind": "multihead", "heads": 2},
     }
     body = {"kind": "patches", "width": 16, "patch": 4, "pooling": pooling, "encoder": encoder}
-    return filled(model("image_classifier", classes=5, channels=3, size=12, body=body))
+    return filled(model("image_classifier", classes=5, channels=3, size=12, body=body), 0.2)
 
 
 def shuffled(pixels: Tensor, order: Tensor) -> Tensor:

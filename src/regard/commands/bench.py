@@ -111,6 +111,29 @@ def _cell(row: "Row", what: str) -> str:
 
 
 @bench.command()
+def steps(
+    positions: Annotated[str, typer.Option(help="How long the past is.")] = "100,1000,10000",
+    repeats: Annotated[int, typer.Option(min=1)] = 60,
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """What one more token costs after a short and a long past, for every kind of memory."""
+    from regard.bench.steps import bench_steps
+
+    places = _sizes(positions)
+    heads = [head for place in places for head in (f" ms at {place:,}", " memory")]
+    table, figures = columns("decoder", *heads), []
+    with console.status("measuring …"):
+        for found in bench_steps(places, repeats):
+            cells = [cell for step in found for cell in (f"{1e3 * step.middle:.2f}", size(step.nbytes))]
+            table.add_row(found[0].name, *cells)
+            figures += [vars(step) for step in found]
+    if json:
+        return as_json(figures)
+    console.print(table)
+    return None
+
+
+@bench.command()
 def training(
     layers: Annotated[int, typer.Option(min=1)] = 6,
     heads: Annotated[int, typer.Option(min=1)] = 6,

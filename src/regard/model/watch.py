@@ -64,7 +64,8 @@ class Tap(nn.Module):
 @contextmanager
 def watch(model: nn.Module) -> Iterator[dict[str, Sight]]:
     """See every attention of a model by its name; the outputs stay those of the fast kernels."""
-    taps = {name.removesuffix(".tap"): module for name, module in model.named_modules() if isinstance(module, Tap)}
+    named = ((name.removesuffix("tap").removesuffix("."), module) for name, module in model.named_modules())
+    taps = {name: module for name, module in named if isinstance(module, Tap)}
     seen = {name: Sight() for name in taps}
     for name, tap in taps.items():
         tap.sight = seen[name]

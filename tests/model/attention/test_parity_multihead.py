@@ -102,4 +102,4 @@ def test_every_head_weighs_as_in_torch(causal: bool) -> None:
     _, wanted = module(x, x, x, padding(SELF_LENGTHS, QUERIES), attn_mask=future, average_attn_weights=False)
     with watch(attention) as seen:
         attention(x, None, Mask(causal=causal, key_lengths=SELF_LENGTHS))
-    torch.testing.assert_close(seen["tap"].weights, wanted, rtol=0, atol=1e-6)
+    torch.testing.assert_close(seen[""].weights, wanted, rtol=0, atol=1e-6)

@@ -108,8 +108,22 @@ class Attention(nn.Module, ABC):
                 kept = memory.append(keys, values)
                 keys, values, at = (keys, values, None) if fresh else kept
             view = View(mask, places.slopes(asked.shape[1]), at)
-        self.tap(queries.shape[1], lambda rows: self.weigh(asked, keys, view, rows))
+        if self.tap.watched:
+            self._show(asked, keys, view)
         return self.answer(self.mix(asked, keys, values, view))
+
+    def _show(self, asked: Tensor, keys: Tensor, view: View) -> None:
+        """To those who watch, at any later time: columns are positions, also where a memory kept only some."""
+        at = view.at
+        kept = keys if at is None else keys.clone()  # the memory will write over its own
+
+        def weigh(rows: slice) -> Tensor:
+            weights = self.weigh(asked, kept, view, rows)
+            if at is None:
+                return weights
+            return weights.new_zeros(*weights.shape[:3], int(at[-1]) + 1).index_copy(3, at, weights)
+
+        self.tap(asked.shape[2], weigh)
 
 
 def split(x: Float[Tensor, "B T W"], heads: int) -> Float[Tensor, "B H T K"]:

@@ -1,5 +1,7 @@
 """Multi-head scaled dot-product attention."""
 
+from typing import Literal
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -15,7 +17,8 @@ class Multihead(Attention):
     """Several heads look at once, each in a subspace of its own.
 
     head_i = softmax(Q_i K_iᵀ / √d_k) V_i, output = Concat(heads) W_O [N2:535-560; Vaswani et al.
-    2017]. With fewer `kv_heads`, groups of heads share keys and values [Ainslie et al. 2023].
+    2017]. With fewer `kv_heads`, groups of heads share keys and values [Ainslie et al. 2023]; `scale`
+    one leaves out the √d_k [N4:105-107].
     """
 
     def __init__(
@@ -24,6 +27,7 @@ class Multihead(Attention):
         *,
         heads: Count = 8,
         kv_heads: Number = 0,
+        scale: Literal["root", "one"] = "root",
         bias: bool = True,
         dropout: Share = 0.0,
         kernel: Kernel = "auto",
@@ -35,7 +39,8 @@ class Multihead(Attention):
             raise ValueError(f"kv_heads: {self.kv_heads} groups do not divide {heads} heads")
         if width % 2 and site.positions.moment == "rotate":
             raise ValueError(f"heads: rotary turns pairs, and a head {width} wide has an odd one out")
-        self.scale, self.dropout, self.kernel = width**-0.5, dropout, kernel
+        self.scale = width**-0.5 if scale == "root" else 1.0
+        self.dropout, self.kernel = dropout, kernel
         self.query = nn.Linear(site.width, heads * width, bias)
         self.data = nn.Linear(self.data_width, 2 * self.kv_heads * width, bias)
         self.output = nn.Linear(heads * width, site.width, bias)

@@ -24,6 +24,6 @@ class Learned(Positions):
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:
         if where.stop > self.limit:
             raise InputError(
-                f"position {where.stop - 1} is past the {self.limit} learned positions; raise positions.limit or give less"
+                f"position {where.stop - 1} is past the {self.limit} learned positions; raise positions.limit"
             )
         return x + where.pick(self.table.weight)

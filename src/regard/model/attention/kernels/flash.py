@@ -11,11 +11,11 @@ from regard.model.attention.view import View
 def flash(
     asked: Float[Tensor, "B H T K"],
     keys: Float[Tensor, "B G S K"],
-    values: Float[Tensor, "B G S K"],
+    values: Float[Tensor, "B G S C"],
     view: View,
     scale: float,
     dropout: float = 0.0,
-) -> Float[Tensor, "B H T K"]:
+) -> Float[Tensor, "B H T C"]:
     """torch's fused attention, told as much of the structure as it can use."""
     mask = view.mask
     if mask.pads_last and view.at is None and mask.window is None:

@@ -21,11 +21,11 @@ BLOCK = 128
 def window(
     asked: Float[Tensor, "B H T K"],
     keys: Float[Tensor, "B G T K"],
-    values: Float[Tensor, "B G T K"],
+    values: Float[Tensor, "B G T C"],
     view: View,
     scale: float,
     dropout: float = 0.0,
-) -> Float[Tensor, "B H T K"]:
+) -> Float[Tensor, "B H T C"]:
     """Self-attention with a window, and with global positions if the mask has any."""
     mask, length, plan = view.mask, asked.shape[2], _Plan(view.mask, asked.shape[2], asked.device)
     if plan.count < 1:
@@ -51,7 +51,7 @@ def window(
         scale=scale,
         dropout=dropout,
     )
-    parts = [edge(0, plan.start).transpose(1, 2), middle.transpose(1, 2).reshape(len(asked), -1, *asked.shape[1::2])]
+    parts = [edge(0, plan.start).transpose(1, 2), middle.transpose(1, 2).reshape(len(asked), -1, *middle.shape[1::2])]
     if plan.stop < length:
         parts.append(edge(plan.stop, length).transpose(1, 2))
     if mask.first and not mask.causal:

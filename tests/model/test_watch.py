@@ -1,0 +1,115 @@
+"""Watching: weights on demand, none formed unasked, and nobody left watching afterwards."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from regard.model.attention import Multihead, Site
+from regard.model.build import build
+from regard.model.mask import Mask
+from regard.model.menu import MENU
+from regard.model.watch import Sight, Tap, watch
+
+RECIPE: dict[str, Any] = {
+    "kind": "language_model",
+    "vocabulary": 11,
+    "width": 12,
+    "decoder": {"kind": "transformer", "layers": 2, "attention": {"kind": "multihead", "heads": 3}},
+}
+
+
+def model(**options: Any) -> nn.Module:
+    torch.manual_seed(0)
+    table = RECIPE | {"decoder": RECIPE["decoder"] | options}
+    return build({"model": table}).eval()
+
+
+def tokens(length: int) -> Tensor:
+    return torch.randint(11, (2, length), generator=torch.Generator().manual_seed(0))
+
+
+def test_every_attention_is_seen_by_its_name() -> None:
+    watched = model()
+    with watch(watched) as seen:
+        watched(tokens(7))
+    assert list(seen) == ["decoder.layers.0.attention", "decoder.layers.1.attention"]
+    assert seen["decoder.layers.1.attention"].weights.shape == (2, 3, 7, 7)
+
+
+def test_nothing_is_weighed_until_someone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, weighed = model(), []
+    weigh = Multihead.weigh
+    monkeypatch.setattr(
+        Multihead,
+        "weigh",
+        lambda self, asked, keys, view, rows: weighed.append(rows) or weigh(self, asked, keys, view, rows),
+    )
+    watched(tokens(7))
+    with watch(watched) as seen:
+        watched(tokens(7))
+    assert weighed == []
+    seen["decoder.layers.0.attention"].rows(2, 4)
+    assert weighed == [slice(2, 4)]
+
+
+def test_only_the_rows_asked_for_are_formed() -> None:
+    """10,000 positions, of which three are looked at."""
+    attention = Multihead(Site(4), heads=1)
+    with watch(attention) as seen, torch.no_grad():
+        attention(torch.randn(1, 10_000, 4), None, Mask(causal=True))
+    (sight,) = seen.values()
+    assert sight.rows(9_997, 10_000).shape == (1, 1, 3, 10_000)
+
+
+def test_weights_carry_no_gradient() -> None:
+    watched = model()
+    with watch(watched) as seen:
+        watched(tokens(5)).sum().backward()
+    assert not seen["decoder.layers.0.attention"].weights.requires_grad
+
+
+@pytest.mark.parametrize("pattern", MENU.parts["pattern"])
+@pytest.mark.parametrize("sizes", [(4, 1, 1, 3, 6), (1,) * 15])
+def test_steps_add_up_to_the_whole(pattern: str, sizes: tuple[int, ...]) -> None:
+    """Columns are positions, also when the memory has forgotten most of them and used their room again."""
+    narrow = {"width": 3, "first": 2}
+    options = {name: size for name, size in narrow.items() if name in MENU.parts["pattern"][pattern].model_fields}
+    watched, target = model(pattern={"kind": pattern} | options), tokens(15)
+    with watch(watched) as at_once, torch.no_grad():
+        watched(target)
+    with watch(watched) as by_step, torch.no_grad():
+        memory = watched.start(2)
+        for part in target.split(list(sizes), 1):
+            watched.step(part, memory)
+    for name, sight in at_once.items():
+        torch.testing.assert_close(by_step[name].weights, sight.weights, rtol=1e-4, atol=1e-6)
+        last = by_step[name].rows(13, 15, head=1)
+        torch.testing.assert_close(last, sight.rows(13, 15, head=1), rtol=1e-4, atol=1e-6)
+
+
+def test_two_who_watch_one_after_another_see_their_own() -> None:
+    watched = model()
+    with watch(watched) as first:
+        watched(tokens(3))
+    with watch(watched) as second:
+        watched(tokens(5))
+    name = "decoder.layers.0.attention"
+    assert (first[name].weights.shape[2], second[name].weights.shape[2]) == (3, 5)
+
+
+def test_nobody_is_left_watching_after_a_failure() -> None:
+    watched = model()
+    with pytest.raises(IndexError), watch(watched):
+        raise IndexError
+    assert not any(tap.watched for tap in watched.modules() if isinstance(tap, Tap))
+
+
+def test_what_was_not_seen_is_said() -> None:
+    with pytest.raises(ValueError, match="no weights were seen"):
+        _ = Sight().weights
+
+
+def test_a_tap_adds_nothing_to_a_saved_model() -> None:
+    assert not any("tap" in name for name in model().state_dict())
