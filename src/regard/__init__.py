@@ -1,11 +1,7 @@
 """Regard: every sequence model of the notes, as a choice in a recipe."""
 
-import os
 from importlib import import_module
 from typing import Any
-
-# Large tensors on huge pages: far fewer page faults. Read once, at torch's first allocation.
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 __version__ = "0.1.0"
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.allocator import keep_memory
 from regard.bench.memory import peak
 from regard.model.attention import Linear, Site
 from regard.model.attention.view import View
@@ -79,6 +80,7 @@ CASES = (
 
 def prepare(case: Case, setting: Setting, length: int, backward: bool) -> Callable[[], Any]:
     """Queries, keys and values of one sequence, and the work to be measured on them."""
+    keep_memory()
     patterns: dict[str, dict[str, Any]] = {
         "window": {"width": setting.window},
         "local_global": {"width": setting.window, "first": setting.first},

@@ -7,6 +7,7 @@ from statistics import median
 
 import torch
 
+from regard.allocator import keep_memory
 from regard.model.assembly import LanguageModel
 from regard.model.build import build
 
@@ -37,6 +38,7 @@ class Step:
 
 def bench_steps(positions: Sequence[int] = (100, 1000, 10000), repeats: int = 60) -> Iterator[list[Step]]:
     """For each decoder the steps that follow each position, taken in turn."""
+    keep_memory()
     token = torch.zeros(1, 1, dtype=torch.long)
     for name, recipe in DECODERS.items():
         model = build(*recipe).eval()

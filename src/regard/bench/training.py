@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from regard.allocator import keep_memory
 from regard.bench.workers import Peer, Turns, take_turns
 from regard.model.assembly import LanguageModel
 from regard.model.build import build
@@ -31,17 +32,17 @@ def bench_training(size: Size, nanogpt: Path | None = None, rounds: int = 9) -> 
 
     `nanogpt` is the folder of a checkout of that project, whose `model.py` is then run beside.
     """
-    pages = {"THP_MEM_ALLOC_ENABLE": "1"}
-    peers = [Peer("regard", regard_step, (size,), pages), Peer("matrix product", product)]
+    peers = [Peer("regard", regard_step, (size,)), Peer("matrix product", product)]
     if nanogpt is not None:
         peers[1:1] = [
-            Peer("nanoGPT", nanogpt_step, (size, nanogpt), {"THP_MEM_ALLOC_ENABLE": "0"}),
-            Peer("nanoGPT, huge pages", nanogpt_step, (size, nanogpt), pages),
+            Peer("nanoGPT", nanogpt_step, (size, nanogpt)),
+            Peer("nanoGPT, memory kept", nanogpt_step, (size, nanogpt, True)),
         ]
     return take_turns(peers, rounds)
 
 
 def regard_step(size: Size) -> Callable[[], Any]:
+    keep_memory()
     decoder = {
         "kind": "transformer",
         "layers": size.layers,
@@ -60,7 +61,10 @@ def regard_step(size: Size) -> Callable[[], Any]:
     return _step(model, loss, size)
 
 
-def nanogpt_step(size: Size, folder: Path) -> Callable[[], Any]:
+def nanogpt_step(size: Size, folder: Path, keeping: bool = False) -> Callable[[], Any]:
+    """The peer as it is, or with memory kept between steps as Regard does."""
+    if keeping:
+        keep_memory()
     spec = importlib.util.spec_from_file_location("nanogpt_model", folder / "model.py")
     assert spec is not None
     assert spec.loader is not None

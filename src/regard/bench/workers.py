@@ -1,12 +1,10 @@
 """Peers that take turns: each in a process of its own, never two at once."""
 
 import multiprocessing
-import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -16,12 +14,11 @@ Prepare = Callable[..., Callable[[], Any]]
 
 @dataclass(frozen=True)
 class Peer:
-    """One contender: what prepares its work, with which arguments and environment."""
+    """One contender: what prepares its work, and with which arguments."""
 
     name: str
     prepare: Prepare
     arguments: tuple[Any, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -49,8 +46,7 @@ def take_turns(peers: list[Peer], rounds: int, warm: int = 2) -> list[Turns]:
     for peer in peers:
         here, there = context.Pipe()
         child = context.Process(target=_work, args=(there, peer), daemon=True)
-        with _surroundings(peer.environment):
-            child.start()
+        child.start()
         there.close()
         lines.append(here)
         children.append(child)
@@ -65,16 +61,6 @@ def take_turns(peers: list[Peer], rounds: int, warm: int = 2) -> list[Turns]:
         line.send("stop")
         child.join()
     return turns
-
-
-@contextmanager
-def _surroundings(environment: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for a child: some are read before its first line runs."""
-    before = dict(os.environ)
-    os.environ.update(environment)
-    yield
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def _work(line: Any, peer: Peer) -> None:

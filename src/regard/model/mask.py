@@ -112,4 +112,4 @@ def _least(one: Tensor | None, other: Tensor | None) -> Tensor | None:
 def _pair(one: Tensor | None, other: Tensor | None) -> Tensor | None:
     if one is None or other is None:
         return other if one is None else one
-    return one * (other.max() + 1) + other
+    return one * (other.max() - other.min() + 1) + (other - other.min())

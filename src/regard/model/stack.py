@@ -42,9 +42,10 @@ class Source:
 
 
 class Encoder(nn.Module, ABC):
-    """Reads a whole sequence; every position may look both ways. Padding comes out as zeros."""
+    """Reads a whole sequence. Padding comes out as zeros."""
 
     final: tuple[int, ...] = ()
+    looks_ahead = True
 
     @abstractmethod
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded: ...

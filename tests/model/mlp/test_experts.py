@@ -33,11 +33,12 @@ def bent(inner: Tensor, activation: str) -> Tensor:
 
 
 def one_by_one(experts: Experts, x: Tensor) -> Tensor:
-    """Σ over the A best of E: softmax(top_A(x W_r))_e · MLP_e(x), token after token."""
+    """Σ over the A best of E: softmax(top_A(x W_r))_e · MLP_e(x), token after token; one alone gets its share."""
     rows = []
     for token in x.flatten(0, 1):
-        best, chosen = experts.route(token).topk(experts.active)
-        shares = best.softmax(-1)
+        scores = experts.route(token)
+        best, chosen = scores.topk(experts.active)
+        shares = best.softmax(-1) if experts.active > 1 else scores.softmax(-1)[chosen]
         answers = [experts.fall[e] @ bent(experts.rise[e] @ token, experts.activation) for e in chosen]
         rows.append(sum(share * answer for share, answer in zip(shares, answers, strict=True)))
     return torch.stack(rows).view_as(x)

@@ -61,9 +61,9 @@ class Multihead(Attention):
             return self.ask(x), *self.read(x)
         weight = torch.cat([self.query.weight, self.data.weight])
         bias = None if self.query.bias is None else torch.cat([self.query.bias, self.data.bias])
-        heads = split(F.linear(x, weight, bias), self.heads + 2 * self.kv_heads)
-        keys, values = heads[:, self.heads :].chunk(2, 1)
-        return heads[:, : self.heads], keys, values
+        widths = [len(self.query.weight), len(self.data.weight) // 2, len(self.data.weight) // 2]
+        asked, keys, values = F.linear(x, weight, bias).split(widths, -1)
+        return split(asked, self.heads), split(keys, self.kv_heads), split(values, self.kv_heads)
 
     def weigh(self, asked: Tensor, keys: Tensor, view: View, rows: slice) -> Float[Tensor, "B H t S"]:
         return weights(asked, keys, view, self.scale, rows)

@@ -41,7 +41,7 @@ class ConvolutionDecoder(Decoder):
         super().__init__()
         self.dropout, self.out_width = dropout, width
         self.positions = only_embedded(positions.build(width))
-        self.layers = Series(Gated(width, reach, dilation**i, causal=True) for i in range(layers))
+        self.layers = Series(Gated(width, reach, dilation**i) for i in range(layers))
         self.around = Series(residual.build(norm.build(width), dropout) for _ in range(layers))
         sites = [] if source is None else [Site(width, source.width)] * layers
         self.attention = Series(attention.build(site) for site in sites)

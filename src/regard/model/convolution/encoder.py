@@ -38,7 +38,7 @@ class ConvolutionEncoder(Encoder):
             raise ValueError(f"reach: {reach} neighbours have no middle; choose an odd number")
         self.dropout = dropout
         self.positions = only_embedded(positions.build(width))
-        self.layers = Series(Gated(width, reach, dilation**i, causal=False) for i in range(layers))
+        self.layers = Series(Gated(width, reach, dilation**i) for i in range(layers))
         self.around = Series(residual.build(norm.build(width), dropout) for _ in range(layers))
         self.close = residual.build(norm.build(width), dropout).closing()
 

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.model.mlp.grouped import grouped
+from regard.model.mlp.lean import bent
 from regard.model.mlp.mlp import Mlp, thirds
 from regard.recipe import Count, Number
 
@@ -15,9 +16,9 @@ from regard.recipe import Count, Number
 class Experts(Mlp):
     """Many MLPs, of which a router picks a few for each token.
 
-    Σ over the A best of E: softmax(top_A(x W_r))_e · MLP_e(x). Parameters grow with E, work with A
-    [N3:165; Shazeer et al. 2017; Mixtral]. `balance` is the weight of the loss that keeps the
-    experts evenly used, E Σ_e f_e P_e [Fedus et al. 2021].
+    Σ over the A best of E: softmax(top_A(x W_r))_e · MLP_e(x); for A = 1, softmax(x W_r)_e · MLP_e(x).
+    Parameters grow with E, work with A [N3:165; Shazeer et al. 2017; Mixtral]. `balance` is the weight
+    of the loss that keeps the experts evenly used, E Σ_e f_e P_e [Fedus et al. 2021].
     """
 
     def __init__(
@@ -45,19 +46,19 @@ class Experts(Mlp):
         tokens = x.flatten(0, 1)
         scores = self.route(tokens)
         best, chosen = scores.topk(self.active, -1)  # N A
-        self.imbalance = self._imbalance(scores.softmax(-1), chosen) if self.training else None
+        shares = scores.softmax(-1)
+        self.imbalance = self._imbalance(shares, chosen) if self.training else None
+        # one alone would always get the whole, and the router learn nothing
+        portions = best.softmax(-1) if self.active > 1 else shares.gather(-1, chosen)
         order = chosen.flatten().argsort(stable=True)  # all tokens of an expert stand together
         where = order // self.active
         stops = F.one_hot(chosen.flatten(), self.experts).sum(0).cumsum(0)
         inner = self._bend(grouped(tokens[where], self.rise.mT, stops))
-        outer = grouped(inner, self.fall.mT, stops) * best.softmax(-1).flatten()[order, None]
+        outer = grouped(inner, self.fall.mT, stops) * portions.flatten()[order, None]
         return torch.zeros_like(tokens).index_add(0, where, outer).view_as(x)
 
     def _bend(self, inner: Float[Tensor, "N I"]) -> Float[Tensor, "N F"]:
-        if self.activation == "swiglu":
-            gate, value = inner.chunk(2, -1)
-            return F.silu(gate) * value
-        return F.relu(inner) if self.activation == "relu" else F.gelu(inner)
+        return F.relu(inner) if self.activation == "relu" else bent(inner, self.activation)
 
     def _imbalance(self, shares: Float[Tensor, "N E"], chosen: Int[Tensor, "N A"]) -> Float[Tensor, ""]:
         """1 when all experts are used alike, E when one does everything."""

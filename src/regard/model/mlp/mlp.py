@@ -7,7 +7,10 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.model.mlp.lean import Bend, bent, fall
 from regard.recipe import Number, Share
+
+BENDS: dict[str, Bend] = {"none": "gelu", "tanh": "gelu_tanh"}
 
 
 class Mlp(nn.Module, ABC):
@@ -50,14 +53,12 @@ class Gelu(Mlp):
         approximate: Literal["none", "tanh"] = "none",
     ) -> None:
         super().__init__()
-        self.dropout, self.approximate = dropout, approximate
+        self.dropout, self.bend = dropout, BENDS[approximate]
         self.rise = nn.Linear(width, hidden or 4 * width, bias)
         self.fall = nn.Linear(hidden or 4 * width, width, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        inner = F.gelu(self.rise(x), approximate=self.approximate)
-        out: Tensor = self.fall(F.dropout(inner, self.dropout, self.training))
-        return out
+        return _down(self.rise(x), self.fall, self.bend, self.dropout if self.training else 0.0)
 
 
 class Swiglu(Mlp):
@@ -74,9 +75,13 @@ class Swiglu(Mlp):
         self.fall = nn.Linear(hidden, width, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        gate, value = self.rise(x).chunk(2, -1)
-        out: Tensor = self.fall(F.dropout(F.silu(gate) * value, self.dropout, self.training))
-        return out
+        return _down(self.rise(x), self.fall, "swiglu", self.dropout if self.training else 0.0)
+
+
+def _down(inner: Float[Tensor, "B T I"], linear: nn.Linear, bend: Bend, dropout: float) -> Float[Tensor, "B T D"]:
+    if dropout:
+        return F.linear(F.dropout(bent(inner, bend), dropout), linear.weight, linear.bias)
+    return fall(inner, linear.weight, linear.bias, bend)
 
 
 def thirds(width: int) -> int:

@@ -34,7 +34,7 @@ class RecurrentEncoder(Encoder):
         ways = 2 if direction == "both" else 1
         if width % ways:
             raise ValueError(f"direction: two directions share width {width}, which must be even")
-        self.dropout = dropout
+        self.dropout, self.looks_ahead = dropout, direction == "both"
         self.layers = Series(Series(cell.build(width, width // ways) for _ in range(ways)) for _ in range(layers))
         self.final = tuple(cells[0].states for cells in self.layers)
 

@@ -37,6 +37,7 @@ class TransformerEncoder(Encoder):
     ) -> None:
         super().__init__()
         self.dropout, self.pattern = dropout, pattern.build().mask()
+        self.looks_ahead = not self.pattern.causal
         self.positions = positions.build(width)
         kit = Kit(norm, residual, mlp, dropout)
         site = Site(width, None, self.pattern, self.positions)

@@ -53,6 +53,10 @@ class Patches(ImageBody):
         self.embed = PatchEmbedding(channels, patch, width)
         self.cls = nn.Parameter(torch.zeros(1, 1, width)) if pooling == "cls" else None
         self.encoder = encoder.build(width)
+        if pooling == "cls" and not self.encoder.looks_ahead:
+            raise ValueError(
+                "pooling: [CLS] stands first and this encoder looks only back, so it sees nothing; choose mean"
+            )
 
     def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B D"]:
         x = self.embed(pixels)
