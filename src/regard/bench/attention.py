@@ -113,20 +113,18 @@ def bench_attention(
     cases: Sequence[Case] = CASES,
     setting: Setting | None = None,
     repeats: int = 5,
-    limit: float = 120.0,
+    limit: float = 12.0,
     memory: bool = True,
 ) -> Iterator[Row]:
     """Measure all cases at all lengths, in turn so that a noisy machine is noisy for all.
 
-    A case stops growing when its next length would take longer than `limit` seconds in all, or more
-    memory than half of the machine's.
+    A case stops growing when one run at the next length would take longer than `limit` seconds, or
+    more memory than a third of the machine's.
     """
     setting = setting or Setting()
     last: dict[str, Row] = {}
     for length in lengths:
-        going = [
-            case for case in cases if _affordable(last.get(case.name), case, setting, length, limit / (repeats + 1))
-        ]
+        going = [case for case in cases if _affordable(last.get(case.name), case, setting, length, limit)]
         rows = {case.name: Row(case.name, length) for case in going}
         for what, backward in (("forward", False), ("both", True)):
             works = {case.name: prepare(case, setting, length, backward) for case in going}
@@ -145,9 +143,8 @@ def bench_attention(
 
 def _affordable(last: Row | None, case: Case, setting: Setting, length: int, limit: float) -> bool:
     """Whether the next length is within reach, going by the one before."""
-    quadratic = case.kernel in ("", "naive")
-    numbers = setting.heads * setting.width if case.attention == "additive" else setting.heads
-    if quadratic and 4 * 5 * numbers * length**2 > _machine_memory() / 2:
+    numbers = 3 * setting.heads * setting.width if case.attention == "additive" else 10 * setting.heads
+    if case.kernel in ("", "naive") and 4 * numbers * length**2 > _machine_memory() / 3:
         return False
     if last is None:
         return True

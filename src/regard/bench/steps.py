@@ -13,10 +13,10 @@ from regard.model.build import build
 
 # One of every kind of memory; positions that have no end.
 DECODERS = {
-    "recurrent (lstm)": ("lstm-lm",),
+    "lstm": ("lstm-lm",),
     "convolution": ("conv-lm",),
-    "window(256)": ("gpt-window",),
-    "local+global(256, 16)": ("gpt-local-global",),
+    "window": ("gpt-window",),
+    "local+global": ("gpt-local-global",),
     "linear": ("gpt-linear",),
     "full": ("gpt-char", "model.decoder.positions=rotary"),
 }

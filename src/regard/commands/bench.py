@@ -9,7 +9,9 @@ from regard.commands.show import as_json, columns, console, size
 from regard.errors import RecipeError
 
 if TYPE_CHECKING:
-    from regard.bench.attention import Row
+    from collections.abc import Sequence
+
+    from regard.bench.attention import Case, Row
 
 bench = typer.Typer(help="Measure speed and memory on this machine.", no_args_is_help=True)
 
@@ -22,13 +24,13 @@ def _bench() -> None:
 @bench.command()
 def attention(
     lengths: Annotated[str, typer.Option(help="Lengths of the sequence.")] = "1024,2048,4096,8192,16384",
-    kinds: Annotated[str, typer.Option(help="Only cases whose name contains one of these words.")] = "",
+    kinds: Annotated[str, typer.Option(help="Only these cases, by name or a part of it.")] = "",
     heads: Annotated[int, typer.Option(min=1)] = 8,
     width: Annotated[int, typer.Option(min=1, help="Of one head.")] = 64,
     window: Annotated[int, typer.Option(min=1)] = 256,
     first: Annotated[int, typer.Option(min=1, help="Global positions.")] = 16,
     repeats: Annotated[int, typer.Option(min=1, help="Timed runs of each case; medians are shown.")] = 5,
-    limit: Annotated[float, typer.Option(help="Seconds a case may take at one length.")] = 120.0,
+    limit: Annotated[float, typer.Option(help="Seconds one run may take.")] = 12.0,
     out: Annotated[Path, typer.Option(help="Picture and figures go to OUT.png, .svg and .json.")] = Path(
         "out/attention"
     ),
@@ -39,8 +41,7 @@ def attention(
     from regard.bench.plot import plot_attention
 
     sizes = _sizes(lengths)
-    words = [word for word in kinds.split(",") if word]
-    cases = [case for case in CASES if not words or any(word in case.name for word in words)]
+    cases = _chosen(kinds, CASES)
     if not cases:
         raise RecipeError(f"--kinds {kinds}: there is {', '.join(case.name for case in CASES)}")
     measured: dict[str, list[Row]] = {case.name: [] for case in cases}
@@ -59,6 +60,17 @@ def attention(
     _show(measured, sizes)
     console.print(f"\nLook at [bold]{pictures[0]}[/] (also .svg and .json).")
     return None
+
+
+def _chosen(kinds: str, cases: "Sequence[Case]") -> "list[Case]":
+    """Cases by their whole name, or else all whose name contains the word."""
+    words = [word for word in kinds.split(",") if word]
+    names = {case.name for case in cases}
+    return [
+        case
+        for case in cases
+        if not words or any(word == case.name or (word not in names and word in case.name) for word in words)
+    ]
 
 
 def _sizes(lengths: str) -> list[int]:
@@ -120,16 +132,18 @@ def steps(
     from regard.bench.steps import bench_steps
 
     places = _sizes(positions)
-    heads = [head for place in places for head in (f" ms at {place:,}", " memory")]
-    table, figures = columns("decoder", *heads), []
+    heads = [f" at {place:,}" for place in places]
+    times, memories, figures = columns("ms a step", *heads), columns("memory", *heads), []
     with console.status("measuring …"):
         for found in bench_steps(places, repeats):
-            cells = [cell for step in found for cell in (f"{1e3 * step.middle:.2f}", size(step.nbytes))]
-            table.add_row(found[0].name, *cells)
+            times.add_row(found[0].name, *(f"{1e3 * step.middle:.2f}" for step in found))
+            memories.add_row(found[0].name, *(size(step.nbytes) for step in found))
             figures += [vars(step) for step in found]
     if json:
         return as_json(figures)
-    console.print(table)
+    console.print(times)
+    console.print()
+    console.print(memories)
     return None
 
 

@@ -98,7 +98,11 @@ class RecurrentDecoder(Decoder):
         for i, (cell, entry) in enumerate(zip(self.cells, memory.held("state"), strict=True)):
             x = F.dropout(x, self.dropout, self.training) if i else x
             steps = x.shape[1]
-            x, state = cell.run(x, entry.held)
+            if steps == 1:  # the fused kernel would prepare its weights anew for every step
+                state = cell.step(cell.project(x[:, 0]), entry.held)
+                x = state[0][:, None]
+            else:
+                x, state = cell.run(x, entry.held)
             entry.replace(*state, steps=steps)
         if self.attention is not None:
             told = self._look(x, memory)
