@@ -16,7 +16,7 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)
 	$(BIN)/regard describe transformer-base
-	$(BIN)/regard bench attention --lengths 512,1024,2048,4096 --repeats 3 --out out/attention
+	$(BIN)/regard bench attention --lengths 256,512,1024,2048 --repeats 3 --out out/attention
 
 test: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS)

@@ -51,13 +51,13 @@ class Row:
     peak: int | None = None
 
     def median(self, what: str) -> float:
-        return statistics.median(self._times(what))
+        return statistics.median(self.times(what))
 
     def spread(self, what: str) -> float:
-        times = self._times(what)
+        times = self.times(what)
         return (max(times) - min(times)) / statistics.median(times)
 
-    def _times(self, what: str) -> list[float]:
+    def times(self, what: str) -> list[float]:
         return self.forward if what == "forward" else self.both
 
 
@@ -108,7 +108,7 @@ def prepare(case: Case, setting: Setting, length: int, backward: bool) -> Callab
 
 
 def bench_attention(
-    lengths: Sequence[int] = (1024, 2048, 4096, 8192, 16384),
+    lengths: Sequence[int] = (512, 1024, 2048, 4096, 8192, 16384),
     *,
     cases: Sequence[Case] = CASES,
     setting: Setting | None = None,
@@ -122,29 +122,41 @@ def bench_attention(
     more memory than a third of the machine's.
     """
     setting = setting or Setting()
-    last: dict[str, Row] = {}
-    for length in lengths:
-        going = [case for case in cases if _affordable(last.get(case.name), case, setting, length, limit)]
-        rows = {case.name: Row(case.name, length) for case in going}
-        for what, backward in (("forward", False), ("both", True)):
-            works = {case.name: prepare(case, setting, length, backward) for case in going}
-            for turn in range(repeats + 1):
-                for name, work in works.items():
-                    start = time.perf_counter()
-                    work()
-                    if turn:  # the first turn warms up
-                        rows[name]._times(what).append(time.perf_counter() - start)
-        for case in going:
-            if memory:
-                rows[case.name].peak = peak(prepare, (case, setting, length, True), (case, setting, 16, True))
-            last[case.name] = rows[case.name]
-            yield rows[case.name]
+    # what writes all weights down would leave the others with cold caches and a torn heap
+    groups = [[case for case in cases if _dense(case) is dense] for dense in (False, True)]
+    for group in groups:
+        last: dict[str, Row] = {}
+        for length in lengths:
+            going = [case for case in group if _affordable(last.get(case.name), case, setting, length, limit)]
+            rows = _timed(going, setting, length, repeats)
+            for case in going:
+                if memory:
+                    rows[case.name].peak = peak(prepare, (case, setting, length, True), (case, setting, 16, True))
+                last[case.name] = rows[case.name]
+                yield rows[case.name]
+
+
+def _timed(cases: Sequence[Case], setting: Setting, length: int, repeats: int) -> dict[str, Row]:
+    rows = {case.name: Row(case.name, length) for case in cases}
+    for what, backward in (("forward", False), ("both", True)):
+        works = {case.name: prepare(case, setting, length, backward) for case in cases}
+        for turn in range(repeats + 1):
+            for name, work in works.items():
+                start = time.perf_counter()
+                work()
+                if turn:  # the first turn warms up
+                    rows[name].times(what).append(time.perf_counter() - start)
+    return rows
+
+
+def _dense(case: Case) -> bool:
+    return case.kernel in ("", "naive")
 
 
 def _affordable(last: Row | None, case: Case, setting: Setting, length: int, limit: float) -> bool:
     """Whether the next length is within reach, going by the one before."""
-    numbers = 3 * setting.heads * setting.width if case.attention == "additive" else 10 * setting.heads
-    if case.kernel in ("", "naive") and 4 * numbers * length**2 > _machine_memory() / 3:
+    numbers = 4 * setting.heads * setting.width if case.attention == "additive" else 10 * setting.heads
+    if _dense(case) and 4 * numbers * length**2 > _machine_memory() / 3:
         return False
     if last is None:
         return True

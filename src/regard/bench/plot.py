@@ -29,7 +29,7 @@ def plot_attention(cases: Mapping[str, Sequence[Row]], path: Path) -> list[Path]
         }
         lengths = [row.length for row in rows]
         times.plot(lengths, [1e3 * row.median("both") for row in rows], **look)
-        grown = [(row.length, row.peak / MEBIBYTE) for row in rows if row.peak]
+        grown = [(row.length, max(row.peak, 4096) / MEBIBYTE) for row in rows if row.peak is not None]
         memory.plot([length for length, _ in grown], [held for _, held in grown], **look)
     for axes, title in ((times, "forward + backward, ms"), (memory, "peak extra memory, MiB")):
         axes.set(xscale="log", yscale="log", xlabel="length of the sequence", title=title)

@@ -27,7 +27,9 @@ class Size:
     vocabulary: int = 65
 
 
-def bench_training(size: Size, nanogpt: Path | None = None, rounds: int = 9) -> list[Turns]:
+def bench_training(
+    size: Size, nanogpt: Path | None = None, rounds: int = 9, tell: Callable[[str], None] = lambda _: None
+) -> list[Turns]:
     """One step (forward, backward, AdamW) of each peer in turn; a matrix product shows the machine's mood.
 
     `nanogpt` is the folder of a checkout of that project, whose `model.py` is then run beside.
@@ -38,7 +40,7 @@ def bench_training(size: Size, nanogpt: Path | None = None, rounds: int = 9) -> 
             Peer("nanoGPT", nanogpt_step, (size, nanogpt)),
             Peer("nanoGPT, memory kept", nanogpt_step, (size, nanogpt, True)),
         ]
-    return take_turns(peers, rounds)
+    return take_turns(peers, rounds, tell)
 
 
 def regard_step(size: Size) -> Callable[[], Any]:

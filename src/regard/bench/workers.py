@@ -39,7 +39,7 @@ class Turns:
         return median(ratios), min(ratios), max(ratios)
 
 
-def take_turns(peers: list[Peer], rounds: int, warm: int = 2) -> list[Turns]:
+def take_turns(peers: list[Peer], rounds: int, tell: Callable[[str], None], warm: int = 2) -> list[Turns]:
     """Let all peers work in turn, round by round, so that drift of the machine cancels out."""
     context = multiprocessing.get_context("spawn")
     lines, children, turns = [], [], [Turns(peer.name) for peer in peers]
@@ -57,6 +57,11 @@ def take_turns(peers: list[Peer], rounds: int, warm: int = 2) -> list[Turns]:
             seconds, turn.peak = line.recv()
             if number >= warm:
                 turn.seconds.append(seconds)
+        if number >= warm:
+            tell(
+                f"round {number - warm + 1}: "
+                + ", ".join(f"{turn.name} {turn.seconds[-1]:.2f} s" for turn in turns[:-1])
+            )
     for line, child in zip(lines, children, strict=True):
         line.send("stop")
         child.join()

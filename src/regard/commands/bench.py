@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.commands.show import as_json, columns, console, size
+from regard.commands.show import as_json, columns, console, progress, size
 from regard.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def _bench() -> None:
 
 @bench.command()
 def attention(
-    lengths: Annotated[str, typer.Option(help="Lengths of the sequence.")] = "1024,2048,4096,8192,16384",
+    lengths: Annotated[str, typer.Option(help="Lengths of the sequence.")] = "512,1024,2048,4096,8192,16384",
     kinds: Annotated[str, typer.Option(help="Only these cases, by name or a part of it.")] = "",
     heads: Annotated[int, typer.Option(min=1)] = 8,
     width: Annotated[int, typer.Option(min=1, help="Of one head.")] = 64,
@@ -47,10 +47,10 @@ def attention(
     measured: dict[str, list[Row]] = {case.name: [] for case in cases}
     setting = Setting(heads, width, window, first)
     work = bench_attention(sizes, cases=cases, setting=setting, repeats=repeats, limit=limit)
-    with console.status("measuring …") as status:
+    with progress(len(cases) * len(sizes)) as tell:
         for row in work:
             measured[row.name].append(row)
-            status.update(f"measured {row.name} at {row.length:,}: {1e3 * row.median('both'):.0f} ms")
+            tell(f"{row.name} at {row.length:,}: {1e3 * row.median('both'):.0f} ms")
     measured = {name: rows for name, rows in measured.items() if rows}
     pictures = plot_attention(measured, out)
     table = {name: [_figures(row) for row in rows] for name, rows in measured.items()}
@@ -129,13 +129,14 @@ def steps(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """What one more token costs after a short and a long past, for every kind of memory."""
-    from regard.bench.steps import bench_steps
+    from regard.bench.steps import DECODERS, bench_steps
 
     places = _sizes(positions)
     heads = [f" at {place:,}" for place in places]
     times, memories, figures = columns("ms a step", *heads), columns("memory", *heads), []
-    with console.status("measuring …"):
+    with progress(len(DECODERS)) as tell:
         for found in bench_steps(places, repeats):
+            tell(f"{found[0].name}: {1e3 * found[-1].middle:.1f} ms")
             times.add_row(found[0].name, *(f"{1e3 * step.middle:.2f}" for step in found))
             memories.add_row(found[0].name, *(size(step.nbytes) for step in found))
             figures += [vars(step) for step in found]
@@ -166,8 +167,9 @@ def training(
 
     if nanogpt is not None and not (nanogpt / "model.py").is_file():
         raise RecipeError(f"--nanogpt {nanogpt}: no model.py there; give the folder of a nanoGPT checkout")
-    with console.status("measuring …"):
-        turns = bench_training(Size(layers, heads, width, length, batch, vocabulary), nanogpt, rounds)
+    gpt = Size(layers, heads, width, length, batch, vocabulary)
+    with progress(rounds) as tell:
+        turns = bench_training(gpt, nanogpt, rounds, tell)
     if json:
         return as_json([vars(turn) for turn in turns])
     ours = turns[0]

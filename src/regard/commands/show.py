@@ -1,13 +1,34 @@
 """How figures and tables are shown."""
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 console = Console(highlight=False)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[str], None]]:
+    """One live line with time left on a terminal, plain lines on standard error elsewhere."""
+    if not console.is_terminal:
+        yield lambda said: print(said, file=sys.stderr, flush=True)
+        return
+    parts = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*parts, console=console, transient=True) as live:
+        task = live.add_task("", total=total)
+        yield lambda said: live.update(task, advance=1, description=said)
 
 
 def as_json(value: Any) -> None:
