@@ -18,6 +18,10 @@ REFUSED = {
 }
 
 
+# How many kernels each has. An entry that is not listed here is walked all the same.
+KNOWN = {"none": 1, "additive": 1, "dot": 3, "general": 3, "multihead": 3, "linear": 2}
+
+
 def expected(pair: Pair) -> bool:
     return bool({pair.pattern, pair.positions} & REFUSED.get(pair.attention, set()))
 
@@ -28,18 +32,19 @@ def test_exactly_these_pairs_are_refused() -> None:
 
 
 def test_every_combination_of_the_menu_is_walked() -> None:
-    kernels = Counter(dict.fromkeys(MENU.parts["attention"], 0))
-    kernels |= Counter({"none": 1, "additive": 1, "dot": 3, "general": 3, "multihead": 3, "linear": 2})
     per_kernel = 2 * len(MENU.parts["pattern"]) * len(MENU.parts["positions"])
-    assert Counter(pair.attention for pair in PAIRS) == Counter({k: n * per_kernel for k, n in kernels.items()})
+    walked = Counter(pair.attention for pair in PAIRS)
+    assert set(walked) == set(MENU.parts["attention"])
+    assert {kind: walked[kind] for kind in KNOWN} == {kind: n * per_kernel for kind, n in KNOWN.items()}
     assert len({str(pair) for pair in PAIRS}) == len(PAIRS)
 
 
 def test_the_numbers_of_legal_pairs_are_known() -> None:
-    legal = Counter((pair.stack, pair.attention) for pair in PAIRS if pair.refusal() is None)
+    pairs = [pair for pair in PAIRS if pair.attention in KNOWN]
+    legal = Counter((pair.stack, pair.attention) for pair in pairs if pair.refusal() is None)
     one_stack = {"none": 16, "additive": 16, "dot": 60, "general": 60, "multihead": 60, "linear": 12}
     assert legal == {(stack, kind): n for stack in ("encoder", "decoder") for kind, n in one_stack.items()}
-    assert (sum(legal.values()), len(PAIRS)) == (448, 520)
+    assert (sum(legal.values()), len(pairs)) == (448, 520)
 
 
 def test_a_convolution_takes_only_positions_that_are_embedded() -> None:
@@ -67,7 +72,9 @@ def test_exactly_these_recurrent_decoders_of_a_source_are_refused() -> None:
 
     cases = translators()
     assert [str(case) for case in cases if (case.refusal() is not None) != wrong(case)] == []
-    assert sum(case.refusal() is None for case in cases) == 189
+    new = set(MENU.parts["attention"]) - set(KNOWN)
+    known = [case for case in cases if not new & set(str(case).split("-"))]
+    assert sum(case.refusal() is None for case in known) == 189
 
 
 @pytest.mark.parametrize("attention", sorted({pair.attention for pair in PAIRS if pair.positions == "rotary"}))
