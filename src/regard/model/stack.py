@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -49,6 +50,14 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded: ...
+
+
+def blank(x: Float[Tensor, "B S D"], lengths: Int[Tensor, "B"] | None) -> Float[Tensor, "B S D"]:
+    """Zeros past each row's length."""
+    if lengths is None:
+        return x
+    padding = torch.arange(x.shape[1], device=x.device) >= lengths[:, None]
+    return x.masked_fill(padding[..., None], 0.0)
 
 
 class Decoder(nn.Module, ABC):

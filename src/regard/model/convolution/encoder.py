@@ -1,6 +1,5 @@
 """Convolutional encoder."""
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
@@ -11,7 +10,7 @@ from regard.model.norms import Norm
 from regard.model.positions import Positions, Where
 from regard.model.residual import Residual
 from regard.model.series import Series
-from regard.model.stack import Encoded, Encoder
+from regard.model.stack import Encoded, Encoder, blank
 from regard.recipe import Count, Part, Share, choose
 
 
@@ -46,12 +45,9 @@ class ConvolutionEncoder(Encoder):
         if mask.segments is not None:
             raise ValueError("a convolutional encoder takes one sequence per row, not packed segments")
         x = F.dropout(self.positions.embed(x, Where(0, x.shape[1])), self.dropout, self.training)
-        padding = None
-        if mask.key_lengths is not None:
-            padding = (torch.arange(x.shape[1], device=x.device) >= mask.key_lengths[:, None])[..., None]
         for layer, around in zip(self.layers, self.around, strict=True):
-            x = around(x, lambda y, layer=layer: layer(_blank(y, padding)))
-        return Encoded(_blank(self.close(x), padding), mask.key_lengths)
+            x = around(x, lambda y, layer=layer: layer(blank(y, mask.key_lengths)))
+        return Encoded(blank(self.close(x), mask.key_lengths), mask.key_lengths)
 
 
 def only_embedded(positions: Positions) -> Positions:
@@ -59,7 +55,3 @@ def only_embedded(positions: Positions) -> Positions:
     if positions.moment in ("rotate", "bias"):
         raise ValueError("positions: rotary and alibi act on attention scores; choose none, sinusoidal or learned")
     return positions
-
-
-def _blank(x: Tensor, padding: Tensor | None) -> Tensor:
-    return x if padding is None else x.masked_fill(padding, 0.0)

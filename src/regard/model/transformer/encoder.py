@@ -11,7 +11,7 @@ from regard.model.norms import Norm
 from regard.model.positions import Places, Positions, Where
 from regard.model.residual import Residual
 from regard.model.series import Series
-from regard.model.stack import Encoded, Encoder
+from regard.model.stack import Encoded, Encoder, blank
 from regard.model.transformer.layer import Kit, Layer
 from regard.recipe import Count, Part, Share, choose
 
@@ -50,17 +50,9 @@ class TransformerEncoder(Encoder):
         seen = self.pattern & mask.padded(mask.key_lengths)
         for layer in self.layers:
             x = layer(x, seen, where)
-        return Encoded(blank(self.close(x), mask), mask.key_lengths)
+        return Encoded(blank(self.close(x), mask.key_lengths), mask.key_lengths)
 
 
 def whereabouts(mask: Mask, start: int, steps: int) -> Where:
     """Positions count from the beginning of the row, or of each segment packed into it."""
     return Where(start, start + steps, None if mask.segments is None else places(mask.segments))
-
-
-def blank(x: Float[Tensor, "B S D"], mask: Mask) -> Float[Tensor, "B S D"]:
-    """Padding comes out as zeros."""
-    if mask.key_lengths is None:
-        return x
-    index = x.new_ones(x.shape[1]).cumsum(0) - 1
-    return x.masked_fill((index >= mask.key_lengths[:, None])[..., None], 0.0)
