@@ -1,0 +1,1 @@
+"""What to learn: sentence pairs, tokens, batches."""
