@@ -7,3 +7,7 @@ class RecipeError(ValueError):
 
 class InputError(ValueError):
     """Input that cannot be used: data, a model or a file."""
+
+
+class FailedError(Exception):
+    """Work that could not go on; what was done is kept. Exit code 1."""

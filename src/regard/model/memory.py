@@ -149,10 +149,17 @@ class Held(Entry):
 
 
 class Memory:
-    """All entries of a decoder, by name."""
+    """All entries of a decoder, by name.
+
+    What was read of the source (`cross`, `lengths`) is held once a sentence; all else once a row.
+    Rows are hypotheses: `share` neighbouring ones belong to the same sentence.
+    """
+
+    SOURCE = ("cross", "lengths")
 
     def __init__(self, **entries: Entry | list[Entry]) -> None:
         self.entries = {name: held if isinstance(held, list) else [held] for name, held in entries.items()}
+        self.share = 1
 
     def __iter__(self) -> Iterator[Entry]:
         return (entry for held in self.entries.values() for entry in held)
@@ -176,9 +183,30 @@ class Memory:
     def nbytes(self) -> int:
         return sum(entry.nbytes for entry in self)
 
+    def spread(self, share: int, rows: int) -> None:
+        """From one hypothesis a sentence to `share` equal ones."""
+        again = torch.arange(rows).repeat_interleave(share)
+        for entry in self._of_rows():
+            entry.reorder(again)
+        self.share = share
+
     def reorder(self, rows: Int[Tensor, "R"]) -> None:
-        for entry in self:
+        """Rows of one sentence stay neighbours; whole sentences may leave."""
+        for entry in self._of_rows():
             entry.reorder(rows)
+        sentences = rows[:: self.share] // self.share
+        source = [entry for name in self.SOURCE for entry in self[name]]
+        if source and not self._all_in_place(source, sentences):
+            for entry in source:
+                entry.reorder(sentences)
+
+    def _of_rows(self) -> Iterator[Entry]:
+        return (entry for name, held in self.entries.items() if name not in self.SOURCE for entry in held)
+
+    @staticmethod
+    def _all_in_place(source: list[Entry], sentences: Int[Tensor, "R"]) -> bool:
+        count = len(source[0].tensors()[0])
+        return len(sentences) == count and bool((sentences == torch.arange(count, device=sentences.device)).all())
 
 
 def _room(like: Tensor, size: int) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, ge
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, create_model
 
-from regard.errors import RecipeError
+from regard.errors import InputError, RecipeError
 from regard.recipe.errors import explain, nearest
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Part(BaseModel, Generic[T]):
         options = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
         try:
             return cast(T, self.entry(*wiring, **options))
-        except RecipeError:
+        except (RecipeError, InputError):
             raise
         except ValueError as error:
             raise RecipeError(f"{self._place}: {error}") from error
@@ -65,6 +65,7 @@ class Slot:
     abstract: type
     about: str
     entries: Mapping[str, type]
+    default: str = ""
 
 
 class Menu:
@@ -91,6 +92,8 @@ class Menu:
         kinds = self.parts[slot]
         if not isinstance(table, Mapping):
             raise RecipeError(f"{place}: wanted one of {', '.join(kinds)}, given {value!r}")
+        if "kind" not in table and self.slots[slot].default:
+            table = {"kind": self.slots[slot].default, **table}
         if "kind" not in table:
             raise RecipeError(f"{place}.kind: missing; choose one of {', '.join(kinds)}")
         kind = table["kind"]
@@ -131,7 +134,7 @@ class Menu:
 def _model(abstract: type, kind: str, entry: type) -> type[Part[Any]]:
     """A pydantic model from a constructor's keyword-only parameters."""
     signature = inspect.signature(entry)
-    hints = get_type_hints(inspect.unwrap(vars(entry).get("__init__", object.__init__)), include_extras=True)
+    hints = get_type_hints(inspect.unwrap(entry.__init__), include_extras=True)
     fields: dict[str, Any] = {"kind": (Literal[kind], kind)}
     slots: dict[str, type] = {}
     for name, parameter in signature.parameters.items():

@@ -10,14 +10,20 @@ from regard.recipe.errors import nearest
 from regard.recipe.menu import Menu, Part
 from regard.recipe.read import read, shelf, write
 
+SECTIONS = ("model", "data", "tokens", "training", "decoding")
+
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a model is made of, with every default filled in."""
+    """What to make, with every default filled in. A menu without a section's slot leaves that section unread."""
 
     name: str
     about: str
     model: Part[Any]
+    data: Part[Any] | None = None
+    tokens: Part[Any] | None = None
+    training: Part[Any] | None = None
+    decoding: Part[Any] | None = None
 
     @classmethod
     def read(cls, name: str, menu: Menu, overrides: Iterable[str] = ()) -> "Recipe":
@@ -26,7 +32,7 @@ class Recipe:
 
     @classmethod
     def check(cls, table: Mapping[str, Any], menu: Menu, name: str = "recipe") -> "Recipe":
-        known = ("name", "about", "model")
+        known = ("name", "about", *SECTIONS)
         for key in table:
             if key not in known:
                 raise RecipeError(f"{key}: unknown{nearest(key, known)}")
@@ -35,11 +41,14 @@ class Recipe:
                 raise RecipeError(f"{key}: wanted a text, given {table[key]!r}")
         if "model" not in table:
             raise RecipeError(f"model: missing; choose one of {', '.join(menu.parts['model'])}")
-        model = menu.order("model", table["model"], "model")
-        return cls(table.get("name", name), table.get("about", ""), model)
+        wanted = [part for part in SECTIONS if part in menu.slots and (part in table or part != "data")]
+        parts = {part: menu.order(part, table.get(part, {}), part) for part in wanted}
+        return cls(table.get("name", name), table.get("about", ""), **parts)
 
     def table(self) -> dict[str, Any]:
-        return {"name": self.name, "about": self.about, "model": self.model.table()}
+        parts = {part: getattr(self, part) for part in SECTIONS}
+        tables = {name: part.table() for name, part in parts.items() if part is not None}
+        return {"name": self.name, "about": self.about, **tables}
 
     def write(self, path: Path) -> None:
         write(path, self.table())

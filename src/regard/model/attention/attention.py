@@ -98,7 +98,7 @@ class Attention(nn.Module, ABC):
         if data is not None:
             asked, keys, values = self.ask(queries), *self.read(data)
         elif isinstance(memory, Held):
-            asked, keys, values = self.ask(queries), *memory.held
+            return self._recall(queries, memory, view)
         else:
             asked, keys, values = self.both(queries)
             asked, keys = places.rotate(asked), places.rotate(keys)
@@ -111,6 +111,15 @@ class Attention(nn.Module, ABC):
         if self.tap.watched:
             self._show(asked, keys, view)
         return self.answer(self.mix(asked, keys, values, view))
+
+    def _recall(self, queries: Tensor, memory: Held, view: View) -> Tensor:
+        """Cross-attention to what was read before; rows that share a source ask as if they were positions of one."""
+        keys, values = memory.held
+        asked = self.ask(queries)
+        folded = fold(asked, len(keys))
+        if self.tap.watched:
+            self._show(folded, keys, view)
+        return self.answer(unfold(self.mix(folded, keys, values, view), len(asked)))
 
     def _show(self, asked: Tensor, keys: Tensor, view: View) -> None:
         """To those who watch, at any later time: columns are positions, also where a memory kept only some."""
@@ -129,6 +138,17 @@ class Attention(nn.Module, ABC):
 def split(x: Float[Tensor, "B T W"], heads: int) -> Float[Tensor, "B H T K"]:
     """Cut vectors into heads."""
     return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+
+
+def fold(asked: Float[Tensor, "R H T K"], rows: int) -> Float[Tensor, "B H t K"]:
+    """Rows that share a source become positions of one row."""
+    return asked if len(asked) == rows else asked.unflatten(0, (rows, -1)).transpose(1, 2).flatten(2, 3)
+
+
+def unfold(mixed: Float[Tensor, "B H t C"], rows: int) -> Float[Tensor, "R H T C"]:
+    """And back."""
+    share = rows // len(mixed)
+    return mixed if share == 1 else mixed.unflatten(2, (share, -1)).transpose(1, 2).flatten(0, 1)
 
 
 def divide(width: int, heads: int) -> int:

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.model.attention.attention import NOWHERE, Attention, Site, divide, split
+from regard.model.attention.attention import NOWHERE, Attention, Site, divide, fold, split, unfold
 from regard.model.attention.kernels.naive import ALL
 from regard.model.attention.kernels.running import running
 from regard.model.attention.kernels.segments import Packed, blank
@@ -111,14 +111,15 @@ class Linear(Attention):
         if not isinstance(memory, Held):
             return super().forward(queries, data, mask, places, memory)
         if not mask.causal:  # cross-attention to data summed up before
-            asked, (sums, totals, *kept) = self.ask(queries), memory.held
+            sums, totals, *kept = memory.held
+            asked = fold(self.ask(queries), len(sums))
             for keys in kept:
-                self.tap(queries.shape[1], partial(self.weigh, asked, keys, View(mask)))
+                self.tap(asked.shape[2], partial(self.weigh, asked, keys, View(mask)))
             mixed, norm = asked @ sums, (asked @ totals[..., None]).squeeze(-1)
-        else:
-            asked, keys, values = self.both(queries)
-            mixed, norm, *state = running(asked, keys, values, *memory.held)
-            memory.replace(*state, steps=queries.shape[1])
+            return self.answer(unfold(_over(mixed, norm), len(queries)))
+        asked, keys, values = self.both(queries)
+        mixed, norm, *state = running(asked, keys, values, *memory.held)
+        memory.replace(*state, steps=queries.shape[1])
         return self.answer(_over(mixed, norm))
 
 

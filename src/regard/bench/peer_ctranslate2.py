@@ -1,0 +1,75 @@
+"""CTranslate2 as a peer: it decodes with the weights of the Marian peer."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import torch
+
+from regard.bench.peer_marian import marian_of
+from regard.bench.peers import Corpus, Decoding, Ids, Shape, count
+
+Precision = Literal["float32", "int8"]
+
+
+class Names:
+    """All that the converter asks of a tokenizer; a token is named by its number."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.size = corpus.vocabulary
+        self.bos_token, self.eos_token = str(corpus.begin), str(corpus.end)
+        # It wants a name for unknown tokens; there are none, so any word will do.
+        self.unk_token = str(next(i for i in range(self.size) if i not in (corpus.pad, corpus.begin, corpus.end)))
+
+    def get_vocab(self) -> dict[str, int]:
+        return {str(number): number for number in range(self.size)}
+
+    def convert_ids_to_tokens(self, number: int) -> str:
+        return str(number)
+
+
+def translator(model: Any, corpus: Corpus, precision: Precision) -> Any:
+    """A Marian model as CTranslate2 opens it.
+
+    Its converter for Bart takes the model as it stands; the one for Marian would leave out the
+    last word of the vocabulary and start from a vector of zeros instead of the begin's own.
+    """
+    ctranslate2: Any = import_module("ctranslate2")
+    converters: Any = import_module("ctranslate2.converters.transformers")
+    model = deepcopy(model)  # making int8 of it changes its weights in place
+    model.config.normalize_before = model.config.normalize_embedding = False
+    with torch.no_grad(), TemporaryDirectory() as folder:
+        spec = converters.BartLoader()(model, Names(corpus))
+        spec.validate()
+        spec.optimize(quantization=precision)
+        spec.save(folder)
+        return ctranslate2.Translator(
+            folder, compute_type=precision, inter_threads=1, intra_threads=torch.get_num_threads()
+        )
+
+
+def prepare_ctranslate2_decoding(
+    corpus: Corpus, shape: Shape, decoding: Decoding, precision: Precision, weights: Path | None = None
+) -> Callable[[], int]:
+    model = marian_of(corpus, shape, decoding, weights)
+    return count(ctranslate2_answers(corpus, decoding, translator(model, corpus, precision)))
+
+
+def ctranslate2_answers(corpus: Corpus, decoding: Decoding, opened: Any) -> Callable[[], list[Ids]]:
+    """All sources; it sorts them by length itself and answers in their order."""
+    sources = [[str(number) for number in (*source, corpus.end)] for source, _ in corpus.pairs]
+
+    def answers() -> list[Ids]:
+        results = opened.translate_batch(
+            sources,
+            max_batch_size=decoding.rows,
+            beam_size=decoding.beam,
+            min_decoding_length=decoding.least,
+            max_decoding_length=decoding.most,
+        )
+        return [[int(name) for name in result.hypotheses[0]] for result in results]
+
+    return answers

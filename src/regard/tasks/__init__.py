@@ -1,0 +1,1 @@
+"""Where data and model meet: loss, score and answer."""

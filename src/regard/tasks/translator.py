@@ -1,0 +1,94 @@
+"""From a sentence to its translation: any number, any length; order and empty lines are kept."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.data.batches import rows
+from regard.data.corpus import Vocabulary
+from regard.data.tokens import BEGIN, END
+from regard.decoding.search import Hypothesis, Search, Writing
+from regard.model.assembly import Seq2Seq
+from regard.model.memory import Memory
+
+SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|(?<=[。！？])")
+
+
+@dataclass(frozen=True)
+class Translated:
+    """One text and its translations, the best first."""
+
+    source: str
+    texts: list[str]
+    scores: list[float]
+
+    @property
+    def text(self) -> str:
+        return self.texts[0]
+
+
+@dataclass(frozen=True)
+class Translator:
+    """A trained model with its vocabulary, ready to translate. Sources longer than `longest` are split."""
+
+    model: Seq2Seq
+    vocabulary: Vocabulary
+    longest: int
+    batch: int = 64
+
+    def translate(self, texts: Sequence[str], search: Search) -> list[Translated]:
+        """All texts, in their order."""
+        pieces = [self._split(text) for text in texts]
+        found = iter(self.write([ids for piece in pieces for ids in piece], search))
+        return [self._joined(text, [next(found) for _ in piece]) for text, piece in zip(texts, pieces, strict=True)]
+
+    def write(self, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
+        """Hypotheses for rows of ids: like lengths together, and back into their order."""
+        order = sorted(range(len(sources)), key=lambda row: -len(sources[row]))
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        for start in range(0, len(order), self.batch):
+            chosen = order[start : start + self.batch]
+            for row, hypotheses in zip(chosen, self._batch([sources[row] for row in chosen], search), strict=True):
+                found[row] = hypotheses
+        return found
+
+    @torch.inference_mode()
+    def _batch(self, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
+        model = self.model
+        device = model.head.weight.device
+        source, lengths = (tensor.to(device) for tensor in rows(sources))
+        memory = model.start(source, lengths)
+
+        def step(tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R V"]:
+            logits: Tensor = model.head(model.step(tokens, memory)[:, -1])
+            return logits
+
+        first = torch.full((len(sources), 1), BEGIN, device=device)
+        return search.write(Writing(step, memory, first, 2 * lengths + 10, END))
+
+    def _split(self, text: str) -> list[list[int]]:
+        """One row of ids if that fits, else one a sentence, and a long sentence cut between words."""
+        if not text.strip():
+            return []
+        whole = self.vocabulary.source.encode([text])[0]
+        if len(whole) <= self.longest:
+            return [whole]
+        sentences = [sentence for sentence in SENTENCE.split(text) if sentence.strip()]
+        return [row for ids in self.vocabulary.source.encode(sentences) for row in self._cut(ids)]
+
+    def _cut(self, ids: list[int]) -> Iterator[list[int]]:
+        for start in range(0, len(ids), self.longest):
+            yield ids[start : start + self.longest]
+
+    def _joined(self, text: str, found: list[list[Hypothesis]]) -> Translated:
+        """The parts of a split text in a row: their best, their second best, …"""
+        if not found:
+            return Translated(text, [""], [0.0])
+        count = min(map(len, found))
+        texts = [" ".join(self.vocabulary.target.decode([part[n].tokens for part in found])) for n in range(count)]
+        scores = [sum(part[n].score for part in found) / len(found) for n in range(count)]
+        return Translated(text, texts, scores)

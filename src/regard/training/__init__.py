@@ -1,0 +1,1 @@
+"""How to learn: one explicit loop, its optimisers and schedules."""

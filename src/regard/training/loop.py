@@ -1,0 +1,222 @@
+"""The training loop: one generator of what happens. The command prints it, a study plots it, a test takes three."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from regard.errors import FailedError, RecipeError
+from regard.model.assembly import Assembly
+from regard.model.weights import fill
+from regard.runs import Run
+from regard.tasks.task import Task
+from regard.training.learner import Learner, Step
+from regard.training.settings import Training
+
+
+@dataclass(frozen=True)
+class Started:
+    """Training begins or goes on."""
+
+    folder: Path
+    step: int
+    total: int
+    epoch: int
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Validated:
+    """Held-out data were scored."""
+
+    step: int
+    scores: dict[str, float]
+    best: bool
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint was written."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Why it ended: `done`, `patience`, or `stopped` from outside."""
+
+    step: int
+    why: str
+
+
+Event = Started | Step | Validated | Saved | Ended
+
+
+@dataclass
+class Stop:
+    """Somebody wants this to end: asked between steps and between batches of a validation."""
+
+    asked: bool = False
+
+    def __call__(self) -> bool:
+        return self.asked
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """^C and SIGTERM ask once; asked twice, ^C interrupts at once."""
+        old = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+@dataclass
+class Progress:
+    """What the loop knows beside tensors."""
+
+    step: int = 0
+    validated: int = 0
+    saved: int = -1
+    best: float | None = None
+    best_step: int = 0
+    waited: int = 0
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+class Loop:
+    """Steps, validations and checkpoints in their order; resumed, it goes on as if nothing had happened."""
+
+    def __init__(self, learner: Learner, run: Run, fresh: Callable[[], Assembly], stop: Stop) -> None:
+        self.learner, self.run, self.stop = learner, run, stop
+        self.task: Task = learner.task
+        self.settings: Training = learner.settings
+        self.team = learner.team
+        self._fresh = fresh
+        self.progress = Progress()
+        epoch = -(-len(learner.batches) // self.settings.accumulate)
+        self.validate_every = self.settings.validate_every or epoch
+        self.save_every = self.settings.save_every or self.validate_every
+        if self.settings.best_by not in self.task.metrics:
+            raise RecipeError(f"training.best_by: there is {', '.join(self.task.metrics)}")
+
+    def resume(self, tell: Callable[[str], None]) -> None:
+        """From the newest whole checkpoint, if there is one."""
+        checkpoint = self.run.newest(tell if self.team.leads else lambda _: None)
+        if checkpoint is not None:
+            self.learner.restore(checkpoint.tensors("weights.safetensors"), checkpoint.tensors("state.safetensors"))
+            self.progress = Progress(**checkpoint.progress())
+        if self.team.leads:
+            self.run.rewind(self.progress.step)
+            if self.progress.best_step:  # the pointer may be one validation behind or ahead
+                self.run.point("best", f"step-{self.progress.best_step}")
+
+    def __iter__(self) -> Iterator[Event]:
+        learner, progress = self.learner, self.progress
+        size = sum(parameter.numel() for parameter in learner.model.parameters())
+        epoch = len(learner.batches) // self.settings.accumulate
+        yield Started(self.run.folder, progress.step, learner.total, epoch, size)
+        while True:
+            yield from self._look()
+            if self.team.agree(self.stop()):
+                yield from self._save()
+                return (yield Ended(progress.step, "stopped"))
+            if progress.step >= learner.total or self._out_of_patience():
+                yield from self._save()
+                why = "done" if progress.step >= learner.total else "patience"
+                return (yield Ended(progress.step, why))
+            if progress.step % self.save_every == 0 and progress.step:
+                yield from self._save()
+            yield self._step()
+
+    def _step(self) -> Step:
+        try:
+            step = self.learner.step(self.progress.step)
+        except FailedError:
+            list(self._save())  # the last good state is worth keeping
+            raise
+        self.progress.step = step.number
+        return step
+
+    def _look(self) -> Iterator[Event]:
+        """Validate where it is due and has not been done."""
+        step = self.progress.step
+        due = step % self.validate_every == 0 or step >= self.learner.total
+        if not step or not due or self.progress.validated == step:
+            return
+        scores = self._scores()
+        if scores is None:
+            return
+        name = self.settings.best_by
+        value = self.task.metrics[name] * scores.get(name, float("-inf"))
+        best = self.progress.best is None or value > self.progress.best
+        self.progress.validated, self.progress.scores = step, scores
+        self.progress.waited = 0 if best else self.progress.waited + 1
+        if best:
+            self.progress.best, self.progress.best_step = value, step
+            yield from self._save()
+            if self.team.leads:
+                self.run.point("best", f"step-{step}")
+        yield Validated(step, scores, best)
+
+    def _scores(self) -> dict[str, float] | None:
+        """The leading process looks, with the weights a user would get; the others wait."""
+        weights = self.learner.weights()
+        scores: dict[str, float] | None = None
+        if self.team.leads:
+            model = self._fresh()
+            fill(model, weights)
+            scores = self.task.validate(model.to(self.team.device).eval(), self.stop)
+        shared: dict[str, float] | None = self.team.share(scores)
+        return shared
+
+    def _save(self) -> Iterator[Event]:
+        progress = self.progress
+        if progress.saved == progress.step:
+            return
+        weights, state = self.learner.weights(), self.learner.state()
+        progress.saved = progress.step
+        if self.team.leads:
+            self.run.save(progress.step, weights, state, vars(progress).copy(), self.settings.keep)
+        self.team.agree(False)  # nobody goes on before it is written
+        yield Saved(progress.step)
+
+    def _out_of_patience(self) -> bool:
+        return bool(self.settings.patience) and self.progress.waited >= self.settings.patience
+
+
+def logged(events: Iterator[Event], run: Run, every: int = 10) -> Iterator[Event]:
+    """The same events, the telling ones also written to log.jsonl."""
+    start = time.time()
+    losses: list[Step] = []
+    for event in events:
+        if isinstance(event, Step):
+            losses.append(event)
+            if event.number % every == 0:
+                run.log(_summed(losses, time.time() - start))
+                losses = []
+        elif isinstance(event, Validated):
+            run.log({"step": event.step, "seconds": round(time.time() - start, 2), "valid": event.scores})
+        yield event
+
+
+def _summed(steps: list[Step], seconds: float) -> dict[str, Any]:
+    tokens = sum(step.tokens for step in steps)
+    return {
+        "step": steps[-1].number,
+        "seconds": round(seconds, 2),
+        "loss": sum(step.loss * step.tokens for step in steps) / tokens,
+        "tokens_per_second": round(tokens / sum(step.seconds for step in steps), 1),
+        "rate": steps[-1].rate,
+        "norm": steps[-1].norm,
+    }

@@ -1,0 +1,114 @@
+"""One process or several: torchrun starts them, DDP or FSDP2 keeps them together."""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from regard.errors import RecipeError
+from regard.model.series import Series
+
+
+@dataclass(frozen=True)
+class Team:
+    """The processes that train one model together."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and talks."""
+        return self.rank == 0
+
+    def wrap(self, module: nn.Module, how: str, compiled: bool) -> nn.Module:
+        """Let gradients (DDP) or gradients and weights (FSDP2) be shared."""
+        if compiled:
+            module.compile(dynamic=True)
+        if self.size == 1:
+            return module
+        if how == "ddp":
+            return DistributedDataParallel(module)
+        for series in [part for part in module.modules() if isinstance(part, Series)]:
+            for layer in series:
+                fully_shard(layer)
+        fully_shard(module)
+        return module
+
+    def joining(self, module: nn.Module, last: bool) -> AbstractContextManager[Any]:
+        """Gradients of several pieces are added up here first, and exchanged with the last."""
+        if isinstance(module, FSDPModule):
+            module.set_requires_gradient_sync(last)
+        if isinstance(module, DistributedDataParallel) and not last:
+            return module.no_sync()
+        return nullcontext()
+
+    def sum(self, number: Tensor) -> float:
+        if self.size > 1:
+            dist.all_reduce(number)
+        return float(number)
+
+    def agree(self, said: bool) -> bool:
+        """True for all as soon as it is true for one."""
+        return said if self.size == 1 else self.sum(torch.tensor(float(said), device=self.device)) > 0
+
+    def share(self, value: Any) -> Any:
+        """What the leading process knows, for all."""
+        if self.size == 1:
+            return value
+        held = [value]
+        dist.broadcast_object_list(held, 0)
+        return held[0]
+
+    def whole(self, tensor: Tensor) -> Tensor:
+        """A tensor in one piece, wherever its parts are."""
+        tensor = tensor.detach()
+        return tensor.full_tensor().cpu() if isinstance(tensor, DTensor) else tensor.cpu()
+
+    def place(self, into: Tensor, tensor: Tensor) -> None:
+        into.copy_(self.like(tensor, into))
+
+    def like(self, tensor: Tensor, other: Tensor) -> Tensor:
+        """A whole tensor, cut and placed as another of the same shape is."""
+        tensor = tensor.clone()
+        if isinstance(other, DTensor) and tensor.shape == other.shape:
+            return distribute_tensor(tensor.to(self.device), other.device_mesh, other.placements)
+        return tensor.to(self.device)
+
+
+@contextmanager
+def team(device: str) -> Iterator[Team]:
+    """As torchrun says, or alone."""
+    size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    chosen = _device(device)
+    if size == 1:
+        yield Team(0, 1, chosen)
+        return
+    if chosen.type == "cuda":
+        chosen = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+        torch.cuda.set_device(chosen)
+    dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    try:
+        yield Team(rank, size, chosen)
+    finally:
+        dist.destroy_process_group()
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise RecipeError(f"training.device: {name!r} is not there; say auto or cpu") from error
+    return device
