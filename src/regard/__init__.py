@@ -13,6 +13,11 @@ _CALLS = {
     "build": "regard.model.build",
     "watch": "regard.model.watch",
     "Recipe": "regard.recipe",
+    "train": "regard.training.train",
+    "evaluate": "regard.trained",
+    "translate": "regard.trained",
+    "open_run": "regard.trained",
+    "align": "regard.look.alignment",
     "bench_attention": "regard.bench.attention",
 }
 

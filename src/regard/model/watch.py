@@ -25,6 +25,11 @@ class Sight:
         self._looks.append((rows, weigh))
 
     @property
+    def seen(self) -> bool:
+        """Whether anything passed by."""
+        return bool(self._looks)
+
+    @property
     def weights(self) -> Float[Tensor, "B H T S"]:
         """Everything. For long sequences ask for a few `rows` or one `head` instead."""
         return self.rows(0, sum(rows for rows, _ in self._looks))

@@ -134,7 +134,7 @@ class Menu:
 def _model(abstract: type, kind: str, entry: type) -> type[Part[Any]]:
     """A pydantic model from a constructor's keyword-only parameters."""
     signature = inspect.signature(entry)
-    hints = get_type_hints(inspect.unwrap(entry.__init__), include_extras=True)
+    hints = get_type_hints(inspect.unwrap(vars(_maker(entry))["__init__"]), include_extras=True)
     fields: dict[str, Any] = {"kind": (Literal[kind], kind)}
     slots: dict[str, type] = {}
     for name, parameter in signature.parameters.items():
@@ -149,6 +149,11 @@ def _model(abstract: type, kind: str, entry: type) -> type[Part[Any]]:
     made: type[Part[Any]] = create_model(f"{abstract.__name__}_{kind}", __base__=base, **fields)
     made.entry, made.slots = entry, slots
     return made
+
+
+def _maker(entry: type) -> type:
+    """The class whose constructor an entry has: its own, or the one above."""
+    return next(kind for kind in entry.__mro__ if "__init__" in vars(kind))
 
 
 def wanted(hint: Any) -> str:

@@ -64,24 +64,12 @@ class Translation(Task):
         return Batches(self.corpus, tokens, seed)
 
     def loss(self, model: Assembly, batch: Batch, smoothing: int | float = 0.0, sampling: int | float = 0.0) -> Loss:
-        """Padding is dropped before the head: no logits are made for it."""
         assert isinstance(model, Seq2Seq)
-        given = self._sampled(model, batch, sampling) if sampling else batch.given
-        states = model.states(batch.source, given, batch.source_lengths)
-        real = torch.arange(given.shape[1], device=states.device) < batch.lengths[:, None]
-        return Loss(*cross_entropy(states[real], model.head, batch.wanted[real], smoothing))
-
-    @torch.no_grad()
-    def _sampled(self, model: Seq2Seq, batch: Batch, share: int | float) -> Int[Tensor, "B T"]:
-        """Scheduled sampling in two passes: some given words become what the model would have said there."""
-        said = model(batch.source, batch.given, batch.source_lengths).argmax(-1)
-        said = torch.cat([batch.given[:, :1], said[:, :-1]], 1)
-        drawn = torch.rand(batch.given.shape, device=said.device) < share
-        return torch.where(drawn, said, batch.given)
+        return translation_loss(model, batch, smoothing, sampling)
 
     def validate(self, model: Assembly, stopped: Callable[[], bool]) -> dict[str, float] | None:
         assert isinstance(model, Seq2Seq)
-        scores = self._held_loss(model, stopped)
+        scores = {"loss": held_loss(model, Batches(self.held, 4096, 0), stopped)} if len(self.held) else {}
         translator, texts = Translator(model, self.vocabulary, self.facts()["longest"]), []
         for start in range(0, len(self.read), translator.batch):
             if stopped():
@@ -93,12 +81,31 @@ class Translation(Task):
             scores |= {"bleu": found.bleu, "chrf": found.chrf}
         return None if stopped() else scores
 
-    @torch.inference_mode()
-    def _held_loss(self, model: Seq2Seq, stopped: Callable[[], bool]) -> dict[str, float]:
-        total, count = 0.0, 0
-        for batch in Batches(self.held, 4096, 0).in_order():
-            if stopped():
-                break
-            total += float(self.loss(model, batch.to(model.head.weight.device)).plain)
-            count += batch.targets
-        return {"loss": total / count} if count else {}
+
+@torch.inference_mode()
+def held_loss(model: Seq2Seq, batches: Batches, stopped: Callable[[], bool] = lambda: False) -> float:
+    """The mean −log p of every word of held-out targets, given the right words before it."""
+    total, count = 0.0, 0
+    for batch in batches.in_order():
+        if stopped():
+            break
+        total += float(translation_loss(model, batch.to(model.head.weight.device)).plain)
+        count += batch.targets
+    return total / max(count, 1)
+
+
+def translation_loss(model: Seq2Seq, batch: Batch, smoothing: int | float = 0.0, sampling: int | float = 0.0) -> Loss:
+    """Padding is dropped before the head: no logits are made for it."""
+    given = _sampled(model, batch, sampling) if sampling else batch.given
+    states = model.states(batch.source, given, batch.source_lengths)
+    real = torch.arange(given.shape[1], device=states.device) < batch.lengths[:, None]
+    return Loss(*cross_entropy(states[real], model.head, batch.wanted[real], smoothing))
+
+
+@torch.no_grad()
+def _sampled(model: Seq2Seq, batch: Batch, share: int | float) -> Int[Tensor, "B T"]:
+    """Scheduled sampling in two passes: some given words become what the model would have said there."""
+    said = model(batch.source, batch.given, batch.source_lengths).argmax(-1)
+    said = torch.cat([batch.given[:, :1], said[:, :-1]], 1)
+    drawn = torch.rand(batch.given.shape, device=said.device) < share
+    return torch.where(drawn, said, batch.given)

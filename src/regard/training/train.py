@@ -1,7 +1,8 @@
 """From a recipe to a trained run."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,12 +11,14 @@ import torch
 from regard.allocator import keep_memory
 from regard.errors import InputError, RecipeError
 from regard.model.assembly import Assembly
-from regard.recipe import Menu, Part, Recipe
+from regard.recipe import Part, Recipe
+from regard.recipe.read import read
 from regard.runs import Run
 from regard.tasks.task import Task
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner
-from regard.training.loop import Event, Loop, Stop, logged
+from regard.training.loop import Event, Loop, Started, Stop, logged
+from regard.training.menu import MENU
 from regard.training.parallel import Team, team
 from regard.training.settings import Training
 
@@ -24,27 +27,75 @@ FREE = ("training.device", "training.parallel", "training.keep", "training.tenso
 
 
 def train(
-    table: Mapping[str, Any], menu: Menu, folder: Path, tell: Callable[[str], None] = print, stop: Stop | None = None
+    recipe: str | Mapping[str, Any],
+    *overrides: str,
+    out: str | Path | None = None,
+    resume: bool = False,
+    happened: Callable[[Event], None] = lambda _: None,
+) -> Run:
+    """Train a recipe to its end: `train("gru-additive", "data.kind=numbers", out="runs/numbers")`."""
+    run = None
+    for event in training(recipe, *overrides, out=out, resume=resume):
+        happened(event)
+        run = Run.open(event.folder) if isinstance(event, Started) else run
+    assert run is not None
+    return run
+
+
+def training(
+    recipe: str | Mapping[str, Any],
+    *overrides: str,
+    out: str | Path | None = None,
+    resume: bool = False,
+    tell: Callable[[str], None] = print,
+    stop: Stop | None = None,
 ) -> Iterator[Event]:
     """Everything that happens while a recipe's model is trained in a run folder, begun or gone on with."""
     keep_memory()
-    recipe = Recipe.check(anchored(table), menu)
-    settings: Training = wanted(recipe.training, "training").build()
+    table, folder = _wish(recipe, overrides, out, resume)
+    checked = Recipe.check(anchored(table), MENU, _name(recipe))
+    settings: Training = wanted(checked.training, "training").build()
     with team(settings.device) as together:
-        run = Run.open(folder) if (folder / "recipe.toml").is_file() else None
-        task = _together(recipe, settings, run, together)
-        recipe = fitted(recipe, task, menu)
+        run = Run.open(folder) if resume else None
+        task = _together(checked, settings, run, together)
+        checked = fitted(checked, task)
         if run is None and together.leads:
-            run = Run.create(folder, recipe.table(), task.tokens(), task.facts())
+            run = Run.create(folder, checked.table(), task.tokens(), task.facts())
         together.agree(False)
         run = run or Run.open(folder)
-        _same(run, recipe, task)
+        _same(run, checked, task)
         torch.manual_seed(settings.seed)
-        model: Assembly = recipe.model.build()
+        model: Assembly = checked.model.build()
         with run.hold() if together.leads else nullcontext():
-            loop = Loop(Learner(model, task, settings, together), run, recipe.model.build, stop or Stop())
+            loop = Loop(Learner(model, task, settings, together), run, checked.model.build, stop or Stop())
             loop.resume(tell)
             yield from logged(iter(loop), run) if together.leads else iter(loop)
+
+
+def _wish(
+    recipe: str | Mapping[str, Any], overrides: Iterable[str], out: str | Path | None, resume: bool
+) -> tuple[Mapping[str, Any], Path]:
+    """The tables wanted and the folder meant; to go on, naming the run is enough."""
+    if isinstance(recipe, str) and (Path(recipe) / "recipe.toml").is_file():
+        if not resume:
+            raise InputError(
+                f"{recipe}: there is a run already; go on with --resume, or name a recipe and another --out"
+            )
+        return read(str(Path(recipe) / "recipe.toml"), overrides), Path(recipe)
+    table = read(recipe, overrides) if isinstance(recipe, str) else recipe
+    if resume and out is None:
+        raise InputError("--resume: which run? name its folder: `regard train runs/NAME --resume`")
+    return table, Path(out) if out is not None else _free(Path("runs") / _name(recipe))
+
+
+def _name(recipe: str | Mapping[str, Any]) -> str:
+    return Path(recipe).stem if isinstance(recipe, str) else str(recipe.get("name", "recipe"))
+
+
+def _free(folder: Path) -> Path:
+    """runs/name, or the first of runs/name-2, runs/name-3, … that is not there."""
+    tries = (folder if n == 1 else folder.with_name(f"{folder.name}-{n}") for n in count(1))
+    return next(path for path in tries if not path.exists())
 
 
 def prepare(recipe: Recipe, longest: int, tokens: dict[str, Any] | None = None) -> Task:
@@ -64,11 +115,11 @@ def wanted(part: Part[T] | None, name: str) -> Part[T]:
     return part
 
 
-def fitted(recipe: Recipe, task: Task, menu: Menu) -> Recipe:
+def fitted(recipe: Recipe, task: Task) -> Recipe:
     """The recipe with the sizes the data ask for."""
     table = recipe.table()
     table["model"] |= task.sizes()
-    return Recipe.check(table, menu, recipe.name)
+    return Recipe.check(table, MENU, recipe.name)
 
 
 def anchored(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,12 @@
 """The whole menu: what a recipe may say about data, tokens, model, training and decoding."""
 
+from regard.data.dates import Dates
 from regard.data.files import Files
+from regard.data.numbers import Numbers
 from regard.data.pairs import Pairs
+from regard.data.phrases import Phrases
 from regard.data.tokens import Bpe, Characters, Cutter, Unigram, Words
+from regard.data.toys import Toys
 from regard.decoding.beam import Beam
 from regard.decoding.sample import Greedy, Sample
 from regard.decoding.search import Search
@@ -14,7 +18,13 @@ from regard.training.settings import Training
 
 MENU = Menu(
     *MODEL,
-    Slot("data", Pairs, "What to learn from", {"files": Files}, default="files"),
+    Slot(
+        "data",
+        Pairs,
+        "What to learn from",
+        {"files": Files, "numbers": Numbers, "dates": Dates, "phrases": Phrases, "toy": Toys},
+        default="files",
+    ),
     Slot(
         "tokens",
         Cutter,

@@ -1,0 +1,70 @@
+"""regard evaluate: how good a run is on data it has not seen."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.commands.show import as_json, columns, console, progress
+
+if TYPE_CHECKING:
+    from regard.trained import Evaluation
+
+
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    on: Annotated[str, typer.Option(help="Other files: NAME for NAME.de and NAME.en, or one .tsv or .jsonl.")] = "",
+    beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the translations and the plot go; the run if not said.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Score a run: loss, BLEU, chrF, and BLEU by the length of the source."""
+    from regard.look.lengths import plot_lengths
+    from regard.trained import evaluate as evaluated
+    from regard.trained import open_run
+
+    trained = open_run(run, console.print)
+    with progress(100) as tell:
+        told = 0
+
+        def told_so_far(done: int, total: int) -> None:
+            nonlocal told
+            while told < 100 * done // total:
+                told += 1
+                if told % 10 == 0 or console.is_terminal:
+                    tell(f"{done:,} of {total:,} translated")
+
+        found = evaluated(trained, on=on, beam=beam, tell=told_so_far)
+    folder = out or run
+    picture = plot_lengths({trained.recipe.name: found.by_length}, folder / "bleu-by-length.png")
+    written = folder / "translations.txt"
+    written.write_text("".join(line.replace("\n", " ") + "\n" for line in found.translations), encoding="utf-8")
+    if json:
+        return as_json({key: value for key, value in asdict(found).items() if key not in _LONG})
+    _show(found)
+    console.print(f"\nLook at [bold]{picture}[/]; the translations are in [bold]{written}[/].")
+    return None
+
+
+_LONG = ("sources", "translations", "references")
+
+
+def _show(found: "Evaluation") -> None:
+    table = columns("", " ", "")
+    table.show_header = False
+    table.add_row("pairs", f"{found.pairs:,}", f"{found.pairs / found.seconds:.1f} sentences/s")
+    table.add_row("loss", f"{found.loss:.3f}", f"perplexity {found.perplexity:.2f}")
+    table.add_row("exact match", f"{100 * found.exact:.1f} %", "")
+    table.add_row("BLEU", f"{found.bleu:.2f}", found.signatures["bleu"])
+    table.add_row("BLEU, lower case", f"{found.tokenised:.2f}", found.signatures["tokenised"])
+    table.add_row("chrF", f"{found.chrf:.2f}", found.signatures["chrf"])
+    console.print(table)
+    console.print()
+    bins = columns(" words in the source", " pairs", " BLEU", " chrF", "")
+    for part in found.by_length:
+        bar = "█" * round(part.bleu / 4)
+        bins.add_row(f"{part.least}–{part.most}", f"{part.count:,}", f"{part.bleu:.1f}", f"{part.chrf:.1f}", bar)
+    console.print(bins)

@@ -1,0 +1,75 @@
+"""regard translate: sentences, files or a pipe."""
+
+import json as jsons
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.commands.show import console
+from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.tasks.translator import Translated
+    from regard.trained import Trained
+
+TOGETHER = 1024  # lines translated at a time
+
+
+def translate(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    text: Annotated[list[str] | None, typer.Argument(help="Texts; from --file or a pipe if not said.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A text file, a text a line.")] = None,
+    beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
+    n_best: Annotated[int, typer.Option(min=1, help="How many translations of each.")] = 1,
+    attention: Annotated[bool, typer.Option("--attention", help="Draw which words were looked at.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON line per text, for machines.")] = False,
+) -> None:
+    """Translate with a trained run: order and empty lines are kept, long texts are split into sentences."""
+    from regard.trained import open_run
+    from regard.trained import translate as translated
+
+    lines = _lines(text, file)
+    trained = open_run(run, lambda said: print(said, file=sys.stderr))
+    while some := list(islice(lines, TOGETHER)):
+        for found in translated(trained, some, beam=beam, n_best=n_best):
+            _write(trained, found, n_best, attention, json)
+
+
+def _lines(text: list[str] | None, file: Path | None) -> Iterator[str]:
+    if text:
+        return iter(text)
+    if file is None and sys.stdin.isatty():
+        raise InputError("nothing to translate: give a text, --file, or a pipe")
+    return _read(file)
+
+
+def _read(file: Path | None) -> Iterator[str]:
+    try:
+        with file.open("rb") if file else sys.stdin.buffer as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    yield line.decode("utf-8").rstrip("\r\n")
+                except UnicodeDecodeError as error:
+                    raise InputError(f"{file or 'the pipe'}: line {number}: not UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}") from error
+
+
+def _write(trained: "Trained", found: "Translated", n_best: int, attention: bool, json: bool) -> None:
+    from regard.look.alignment import align
+
+    best = list(zip(found.texts, found.scores, strict=True))
+    seen = align(trained.translator, found.source, found.text) if attention and found.source.strip() else None
+    if json:
+        row = {"source": found.source, "translations": [{"text": text, "score": score} for text, score in best]}
+        print(jsons.dumps(row | ({"attention": vars(seen)} if seen else {}), ensure_ascii=False), flush=True)
+        return
+    for text, score in best:
+        line = text.replace("\n", " ")
+        print(line if n_best == 1 else f"{score:.3f}\t{line}", flush=True)
+    if seen is not None:
+        console.print(f"\n{seen}\n", markup=False)

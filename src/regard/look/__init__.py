@@ -1,0 +1,1 @@
+"""What a model looks at, for people to see."""

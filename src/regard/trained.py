@@ -1,0 +1,151 @@
+"""A trained run, opened for use: translate with it, evaluate it."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from regard.data.batches import Batches
+from regard.data.corpus import Vocabulary, encode
+from regard.data.files import Files
+from regard.data.pairs import Pairs, Split
+from regard.decoding.beam import Beam
+from regard.decoding.sample import Greedy
+from regard.decoding.search import Search
+from regard.errors import InputError
+from regard.model.assembly import Seq2Seq
+from regard.model.weights import fill, fit
+from regard.recipe import Recipe
+from regard.runs import Run
+from regard.tasks.scores import Bin, by_length, score
+from regard.tasks.translation import held_loss
+from regard.tasks.translator import Translated, Translator
+from regard.training.menu import MENU
+from regard.training.train import wanted
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model with its weights, its vocabulary and its recipe."""
+
+    run: Run
+    recipe: Recipe
+    step: int
+    translator: Translator
+
+    @property
+    def model(self) -> Seq2Seq:
+        return self.translator.model
+
+    def search(self, beam: int = 0, best: int = 1) -> Search:
+        """The recipe's way of writing, or a beam of another size; 1 is greedy."""
+        if not beam and best == 1:
+            search: Search = wanted(self.recipe.decoding, "decoding").build()
+            return search
+        return Greedy() if max(beam, best) == 1 else Beam(size=max(beam or 5, best), best=best)
+
+
+def open_run(folder: str | Path, tell: Tell = print, device: str = "cpu") -> Trained:
+    """The best checkpoint of a run. The weights are checked against the recipe before anything is built."""
+    run = Run.open(Path(folder))
+    recipe = Recipe.check(run.recipe, MENU)
+    checkpoint = run.for_use(tell)
+    with torch.device("meta"):
+        shell = recipe.model.build()
+    if not isinstance(shell, Seq2Seq):
+        raise InputError(f"{folder}: not a translator but a {recipe.model.kind}")
+    fit(shell, checkpoint.shapes())
+    model: Seq2Seq = recipe.model.build()
+    fill(model, checkpoint.tensors("weights.safetensors"))
+    vocabulary = Vocabulary.open(run.tokens)
+    if len(vocabulary.target) != model.head.out_features:
+        raise InputError(
+            f"{folder}: tokens.json has {len(vocabulary.target)} tokens, the model {model.head.out_features}"
+        )
+    longest = run.facts.get("longest")
+    if not isinstance(longest, int) or longest < 1:
+        raise InputError(f"{folder}/facts.json: damaged: no length of the longest source in it")
+    return Trained(run, recipe, checkpoint.step, Translator(model.to(device).eval(), vocabulary, longest))
+
+
+def translate(
+    run: str | Path | Trained, texts: Sequence[str] | str, *, beam: int = 0, n_best: int = 1
+) -> list[Translated]:
+    """Translate sentences or longer texts with a trained run."""
+    trained = run if isinstance(run, Trained) else open_run(run)
+    return trained.translator.translate([texts] if isinstance(texts, str) else texts, trained.search(beam, n_best))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a run is on data it has not seen."""
+
+    pairs: int
+    loss: float
+    perplexity: float
+    bleu: float
+    chrf: float
+    tokenised: float
+    exact: float
+    signatures: dict[str, str]
+    by_length: list[Bin]
+    seconds: float
+    sources: list[str]
+    translations: list[str]
+    references: list[str]
+
+
+def evaluate(
+    run: str | Path | Trained,
+    *,
+    on: str = "",
+    split: Split = "test",
+    beam: int = 0,
+    tell: Callable[[int, int], None] = lambda *_: None,
+) -> Evaluation:
+    """Score a run on its own test data (validation data, if it has none), or on other files."""
+    trained = run if isinstance(run, Trained) else open_run(run)
+    pairs, split = _pairs(trained, on, split)
+    read = sorted(pairs.read(split), key=lambda pair: -len(pair[0]))
+    if not read:
+        raise InputError(f"no {split} pairs to evaluate on; name files with --on")
+    sources, references = [source for source, _ in read], [target for _, target in read]
+    start, translations, search = time.perf_counter(), [], trained.search(beam)
+    for place in range(0, len(read), trained.translator.batch):
+        some = trained.translator.translate(sources[place : place + trained.translator.batch], search)
+        translations += [found.text for found in some]
+        tell(len(translations), len(read))
+    seconds = time.perf_counter() - start
+    corpus = encode(pairs, trained.translator.vocabulary, split, 2 * trained.translator.longest)
+    loss = held_loss(trained.model, Batches(corpus, 4096, 0)) if len(corpus) else float("nan")
+    found = score(translations, references)
+    same = sum(one == other for one, other in zip(translations, references, strict=True))
+    return Evaluation(
+        pairs=len(read),
+        loss=loss,
+        perplexity=float(torch.tensor(loss).exp()),
+        bleu=found.bleu,
+        chrf=found.chrf,
+        tokenised=found.tokenised,
+        exact=same / len(read),
+        signatures=found.signatures,
+        by_length=by_length(sources, translations, references),
+        seconds=seconds,
+        sources=sources,
+        translations=translations,
+        references=references,
+    )
+
+
+def _pairs(trained: Trained, on: str, split: Split) -> tuple[Pairs, Split]:
+    if on:
+        data = trained.run.recipe.get("data", {})
+        return Files(train=on, test=on, source=str(data.get("source")), target=str(data.get("target"))), "test"
+    pairs: Pairs = wanted(trained.recipe.data, "data").build()
+    if split == "test" and next(iter(pairs.read("test")), None) is None:
+        return pairs, "valid"
+    return pairs, split
