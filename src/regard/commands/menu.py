@@ -19,8 +19,8 @@ def menu(
     json: Annotated[bool, typer.Option("--json", help="JSON schema, for machines.")] = False,
 ) -> None:
     """Show what a recipe can choose from."""
-    from regard.training.menu import MENU
     from regard.recipe.errors import nearest
+    from regard.training.menu import MENU
 
     if slot and slot not in MENU.slots:
         raise RecipeError(f"{slot}: no such slot{nearest(slot, MENU.slots)}")

@@ -84,9 +84,10 @@ class Batches:
         return order, generator.permutation(len(self))
 
     def _sorted(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """By target length, then by source length: up and down in turn, so that neighbours are always alike."""
+        """By the longer side, then by the difference: up and down in turn, so that neighbours are always alike."""
         sources, targets = self._sources[numbers], self._targets[numbers]
-        return numbers[np.lexsort((np.where(targets % 2, sources, -sources), targets))]
+        longer, more = np.maximum(sources, targets), sources - targets
+        return numbers[np.lexsort((np.where(longer % 2, more, -more), longer))]
 
 
 def collate(corpus: Corpus, numbers: NDArray[np.int64]) -> Batch:

@@ -101,11 +101,11 @@ def cache() -> Path:
 def _write(folder: Path, pairs: Iterable[Pair], vocabulary: Vocabulary, longest: int) -> None:
     """Whole or not at all: a folder gets its name only when everything is in it."""
     part = folder.with_name(f"{folder.name}.{os.getpid()}.part")
-    part.mkdir(parents=True)
     kind = np.uint16 if max(len(vocabulary.source), len(vocabulary.target)) < 2**16 else np.uint32
     lengths: tuple[list[int], list[int]] = ([], [])
     left_out = 0
     try:
+        part.mkdir(parents=True, exist_ok=True)  # one of the same number may have been killed
         with (part / "source.ids").open("wb") as source, (part / "target.ids").open("wb") as target:
             for rows in _encoded(pairs, vocabulary):
                 if max(map(len, rows)) > longest:
@@ -120,7 +120,7 @@ def _write(folder: Path, pairs: Iterable[Pair], vocabulary: Vocabulary, longest:
         part.rename(folder)
     except OSError as error:
         if not folder.is_dir():  # else another process was first
-            raise InputError(f"{folder.parent}: {error.strerror}; REGARD_CACHE names another place") from error
+            raise InputError(f"{folder.parent}: {error.strerror or error}; REGARD_CACHE names another place") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

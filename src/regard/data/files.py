@@ -3,12 +3,15 @@
 import gzip
 import json
 import lzma
+import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BufferedIOBase
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, TypeGuard
 
 from regard.data.pairs import Pair, Pairs, Split, digest, held_out
 from regard.errors import InputError
@@ -70,7 +73,7 @@ class Files(Pairs):
                 kept += 1
                 yield pair
         else:
-            elsewhere = self._held() if split == "train" else frozenset()
+            elsewhere = self._held()
             for line, pair in self._pairs(self.named["train"], troubles):
                 if self._side(pair) == split and hash(pair) not in elsewhere:
                     kept += 1
@@ -112,7 +115,7 @@ class Files(Pairs):
         if len(files) == 1:
             cut = _tab if ".tsv" in files[0].suffixes else self._json
             for line in _raw(files[0]):
-                yield cut(line)
+                yield cut(line) if line.strip() else ("", "")
             return
         one, other = (_raw(file) for file in files)
         for number, (first, second) in enumerate(zip_longest(one, other)):
@@ -145,15 +148,19 @@ class Files(Pairs):
         """{"de": …, "en": …}, also below "translation"."""
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
-        row = row.get("translation", row) if isinstance(row, dict) else {}
+        row = row if isinstance(row, dict) else {}
+        inner = row.get("translation")
+        row = inner if isinstance(inner, dict) else row
         one, other = (row.get(side) for side in self._sides())
-        return (one, other) if isinstance(one, str) and isinstance(other, str) else None
+        return (one, other) if _writable(one) and _writable(other) else None
 
     def fingerprint(self) -> str:
         names = [name for name in self.named.values() if name]
-        contents = [_contents(file) for name in names for file in self._files(name)]
+        files = [file for name in names for file in self._files(name)]
+        keys = self._sides() if any(".jsonl" in file.suffixes for file in files) else ()  # there they choose the texts
+        contents = [*map(_contents, files), *keys]
         return digest("files", contents, [bool(name) for name in self.named.values()], self.shares, self.seed)
 
 
@@ -169,6 +176,11 @@ def _text(line: bytes) -> str | None:
         return None
 
 
+def _writable(text: Any) -> TypeGuard[str]:
+    """JSON can name halves of characters, which are no text."""
+    return isinstance(text, str) and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def _forms(name: str) -> list[Path]:
     return [Path(name + packed) for packed in ("", *PACKED)]
 
@@ -180,17 +192,17 @@ def _there(path: Path) -> Path:
 
 
 def _raw(path: Path) -> Iterator[bytes]:
-    """Lines without their ends, streamed."""
+    """Lines without their ends, streamed; a byte order mark is no text."""
     try:
         with _opened(path) as file:
-            for line in file:
-                yield line.rstrip(b"\r\n")
-    except (OSError, EOFError, lzma.LZMAError) as error:
+            for number, line in enumerate(file):
+                yield (line if number else line.removeprefix(BOM_UTF8)).rstrip(b"\r\n")
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
 
 
-def _opened(path: Path) -> IO[bytes]:
-    opened: IO[bytes] = PACKED[path.suffix](path) if path.suffix in PACKED else path.open("rb")
+def _opened(path: Path) -> BufferedIOBase:
+    opened: BufferedIOBase = PACKED[path.suffix](path) if path.suffix in PACKED else path.open("rb")
     return opened
 
 

@@ -20,6 +20,7 @@ PAD, BEGIN, END = 0, 1, 2
 SPECIAL = ("<pad>", "<begin>", "<end>")
 LEAST = len(SPECIAL) + 256
 USUAL = 8000
+PROBE = " of  bytes: <end> ▁한😀\n"
 
 
 class Tokens:
@@ -55,9 +56,13 @@ class Tokens:
         """From what `table` gave."""
         try:
             tokens = cls(Tokenizer.from_str(json.dumps(table)))
+            kept = tokens.decode(tokens.encode([PROBE]))
         except Exception as error:  # the library raises nothing narrower
             raise InputError(f"not a vocabulary: {error}") from error
-        if any(tokens._tokenizer.token_to_id(name) != place for place, name in enumerate(SPECIAL)):
+        numbers = tokens._tokenizer.get_vocab()
+        if kept != [PROBE] or max(numbers.values()) != len(tokens) - 1:
+            raise InputError("not a vocabulary of Regard: it loses text, or numbers are missing")
+        if any(numbers.get(name) != place for place, name in enumerate(SPECIAL)):
             raise InputError(f"not a vocabulary of Regard: it must begin with {', '.join(SPECIAL)}")
         return tokens
 
@@ -139,7 +144,9 @@ class Unigram(Cutter):
             vocab_size=self.size, special_tokens=list(SPECIAL), initial_alphabet=_alphabet(), show_progress=False
         )
         shell.train_from_iterator(_batched(texts), trainer)
-        return shell
+        made = json.loads(shell.to_str())
+        made["model"]["vocab"] = _settled(made["model"]["vocab"], self.size)
+        return Tokenizer.from_str(json.dumps(made))
 
 
 class Words(Cutter):
@@ -163,6 +170,17 @@ class Characters(Cutter):
 def _alphabet() -> list[str]:
     """The 256 bytes as printable characters, in a fixed order."""
     return sorted(pre_tokenizers.ByteLevel.alphabet())
+
+
+def _settled(scored: list[Any], size: int) -> list[Any]:
+    """One order and no more than `size`: the trainer scores bytes it has not chosen by chance, just above the least."""
+    special, pieces = scored[: len(SPECIAL)], scored[len(SPECIAL) :]
+    least = min(score for _, score in pieces)
+    even = [(piece, least if len(piece) == 1 and score < least + 0.026 else score) for piece, score in pieces]
+    best = sorted(((piece, round(score, 6)) for piece, score in even), key=lambda pair: (-pair[1], pair[0]))
+    longer = islice((piece for piece, _ in best if len(piece) > 1), size - LEAST)
+    kept = {*longer, *_alphabet()}
+    return [*special, *(pair for pair in best if pair[0] in kept)]
 
 
 def _batched(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -55,8 +55,9 @@ class Beam(Search):
         """The 2K best continuations of every sentence: enough, should K of them end here."""
         count = min(2 * self.size, logits.shape[1])
         best, columns = top(logits, count)
-        best = best - logits.logsumexp(-1, keepdim=True) + scores.view(-1, 1)
-        totals, places = best.view(len(scores), -1).topk(count)
+        norm = logits.logsumexp(-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)  # all barred: no ∞ - ∞
+        best = best - norm + scores.view(-1, 1)
+        totals, places = best.view(len(scores), -1).topk(2 * self.size)  # of all beams: a few words are enough
         return Candidates(totals, places // count, columns.view(len(scores), -1).gather(1, places))
 
     def _note(

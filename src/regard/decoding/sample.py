@@ -92,7 +92,8 @@ class Sample(OneByOne):
 
     def narrow(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
         """Chances after temperature, top-k and top-p."""
-        chances = (logits / self.temperature).softmax(-1)
+        below = logits - logits.amax(-1, keepdim=True)  # so that no temperature is too low
+        chances = (below / self.temperature).softmax(-1)
         if self.top_k and self.top_k < chances.shape[1]:
             least = chances.topk(self.top_k).values[:, -1:]
             chances = chances.masked_fill(chances < least, 0.0)

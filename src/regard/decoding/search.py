@@ -50,13 +50,15 @@ class Search(ABC):
 
 
 def bar(logits: Float[Tensor, "R V"], written: Int[Tensor, "R T"], end: int, shortest: int, no_repeat: int) -> None:
-    """Take away, in place, what must not come next."""
+    """Take away, in place, what must not come next; where nothing else is left, a line may end before its time."""
     logits[:, :BARRED] = -torch.inf
-    if written.shape[1] < shortest:
-        logits[:, end] = -torch.inf
     if no_repeat and written.shape[1] >= no_repeat:
         groups = written.unfold(1, no_repeat, 1)
         last = written[:, written.shape[1] - no_repeat + 1 :]
         repeated = (groups[:, :, :-1] == last[:, None]).all(-1)
         rows, places = repeated.nonzero(as_tuple=True)
         logits[rows, groups[rows, places, -1]] = -torch.inf
+    if written.shape[1] < shortest:
+        logits[:, end] = -torch.inf
+        if no_repeat:
+            logits[:, end].masked_fill_(logits.isinf().all(-1), 0.0)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from rich.cells import cell_len, set_cell_size
 
 from regard.data.batches import rows
 from regard.data.tokens import BEGIN, END
@@ -24,12 +25,14 @@ class Alignment:
 
     def __str__(self) -> str:
         """A small heat map: source words stand upright above their columns."""
-        label = max(map(len, self.target), default=0)
+        label = max(map(cell_len, self.target), default=0)
         height = max(map(len, self.source), default=0)
         upright = [word.rjust(height) for word in self.source]
-        lines = [" " * (label + 1) + "".join(f"{word[line]} " for word in upright) for line in range(height)]
+        letters = ["".join(set_cell_size(word[line], 2) for word in upright) for line in range(height)]
+        lines = [" " * (label + 1) + line for line in letters]
         for word, weights in zip(self.target, self.weights, strict=True):
-            lines.append(f"{word:>{label}} " + "".join(2 * _shade(weight) for weight in weights))
+            before = " " * (label - cell_len(word))
+            lines.append(f"{before}{word} " + "".join(2 * _shade(weight) for weight in weights))
         return "\n".join(lines)
 
     def draw(self, path: Path, title: str = "") -> Path:

@@ -185,7 +185,8 @@ class Memory:
 
     def spread(self, share: int, rows: int) -> None:
         """From one hypothesis a sentence to `share` equal ones."""
-        again = torch.arange(rows).repeat_interleave(share)
+        device = next((tensor.device for entry in self for tensor in entry.tensors()), None)
+        again = torch.arange(rows, device=device).repeat_interleave(share)
         for entry in self._of_rows():
             entry.reorder(again)
         self.share = share

@@ -21,14 +21,17 @@ def cross_entropy(
 
     Smoothed: (1−ε) −log p(wanted) + ε mean_v −log p(v) [Szegedy et al. 2016]
     """
-    loss, plain = _Sliced.apply(states, head.weight, head.bias, wanted, smoothing)  # type: ignore[no-untyped-call]
+    known: tuple[Tensor | None, ...] = (states, head.weight, head.bias)
+    if not torch.is_grad_enabled():  # else gradients would be made for nobody
+        known = tuple(None if tensor is None else tensor.detach() for tensor in known)
+    loss, plain = _Sliced.apply(*known, wanted, smoothing)  # type: ignore[no-untyped-call]
     return loss, plain
 
 
 class _Sliced(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, wanted: Tensor, smoothing: float
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, wanted: Tensor, smoothing: int | float
     ) -> tuple[Tensor, Tensor]:
         learning = any(ctx.needs_input_grad[:3])
         loss, plain = states.new_zeros((), dtype=torch.float32), states.new_zeros((), dtype=torch.float32)
@@ -55,7 +58,12 @@ class _Sliced(torch.autograd.Function):
 
 
 def _slice_gradient(
-    grads: list[Tensor | None], here: slice, known: tuple[Tensor, Tensor], chances: Tensor, y: Tensor, smoothing: float
+    grads: list[Tensor | None],
+    here: slice,
+    known: tuple[Tensor, Tensor],
+    chances: Tensor,
+    y: Tensor,
+    smoothing: int | float,
 ) -> None:
     """∂loss/∂logits = p − (1−ε) onehot − ε/V, and from it those of the states and the head."""
     x, weight = known
@@ -66,7 +74,7 @@ def _slice_gradient(
         chances -= smoothing / len(weight)
     chances.scatter_add_(1, y, chances.new_full(y.shape, smoothing - 1))
     errors = chances.to(x.dtype)
-    torch.mm(errors, weight, out=states[here])
-    heads.addmm_(errors.T, x)
+    torch.mm(errors, weight.to(x.dtype), out=states[here])
+    heads.addmm_(errors.T.to(heads.dtype), x.to(heads.dtype))
     if biases is not None:
         biases += errors.sum(0)

@@ -78,11 +78,22 @@ class Translator:
         if len(whole) <= self.longest:
             return [whole]
         sentences = [sentence for sentence in SENTENCE.split(text) if sentence.strip()]
-        return [row for ids in self.vocabulary.source.encode(sentences) for row in self._cut(ids)]
+        encoded = zip(sentences, self.vocabulary.source.encode(sentences), strict=True)
+        return [row for text, ids in encoded for row in ([ids] if len(ids) <= self.longest else self._cut(text))]
 
-    def _cut(self, ids: list[int]) -> Iterator[list[int]]:
-        for start in range(0, len(ids), self.longest):
-            yield ids[start : start + self.longest]
+    def _cut(self, sentence: str) -> Iterator[list[int]]:
+        """As many words as fit, again and again; only a word that is too long by itself is cut inside."""
+        row: list[int] = []
+        for word in self.vocabulary.source.encode(sentence.split()):
+            if row and len(row) + len(word) > self.longest:
+                yield row
+                row = []
+            row = row + word
+            while len(row) > self.longest:
+                yield row[: self.longest]
+                row = row[self.longest :]
+        if row:
+            yield row
 
     def _joined(self, text: str, found: list[list[Hypothesis]]) -> Translated:
         """The parts of a split text in a row: their best, their second best, …"""

@@ -1,0 +1,73 @@
+"""regard demo: the tour. Two models learn German numbers while you watch."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.commands.show import columns, console
+
+if TYPE_CHECKING:
+    from regard.trained import Trained
+
+RECIPES = {"numbers-gru": "GRU + additive attention", "numbers-transformer": "Transformer"}
+SHOWN = "siebentausenddreihundertzweiundfünfzig"
+
+
+def demo(out: Annotated[Path, typer.Option(help="Where runs and pictures go.")] = Path("out/demo")) -> None:
+    """Train two small translators from nothing, and look at what they look at: three minutes on two cores."""
+    from regard.look.alignment import align
+
+    console.print("German says units before tens: [bold]siebenundvierzig[/] is seven-and-forty, forty-seven.")
+    console.print("Two small models learn that from 8,000 examples, starting from nothing.\n")
+    runs = {name: _learn(name, title, out / name) for name, title in RECIPES.items()}
+    _compare(runs)
+    best = runs["numbers-gru"]
+    console.print(f"\nWhere the GRU looked (columns) while it wrote each word (rows), for {SHOWN}:\n")
+    written = best.translator.translate([SHOWN], best.search())[0].text
+    console.print(str(align(best.translator, SHOWN, written)), markup=False)
+    pictures = [
+        align(run.translator, SHOWN, written).draw(out / f"{name}-alignment.png", RECIPES[name])
+        for name, run in runs.items()
+    ]
+    console.print(f"\nLook at [bold]{pictures[0]}[/] and [bold]{pictures[1]}[/].\n\nNext:")
+    console.print(f"  [bold]regard translate {out}/numbers-gru neunundneunzig --attention[/]")
+    console.print(f"  [bold]regard evaluate {out}/numbers-transformer[/]")
+    console.print("  [bold]regard train transformer-small data.train=FILE data.source=de data.target=en[/]")
+    console.print("  where FILE.de and FILE.en are your own sentences, line by line.")
+
+
+def _learn(name: str, title: str, folder: Path) -> "Trained":
+    from regard.commands.teller import Teller
+    from regard.trained import evaluate, open_run
+    from regard.training.loop import Stop
+    from regard.training.train import training
+
+    console.print(f"[bold]{title}[/] (recipe {name})")
+    if (folder / "recipe.toml").is_file():
+        shutil.rmtree(folder)  # a demo begins from nothing
+    stop = Stop()
+    with Teller() as tell:
+        for event in training(name, out=folder, stop=stop):
+            tell(event)
+    trained = open_run(folder)
+    found = evaluate(trained)
+    console.print(
+        f"[green]{100 * found.exact:.1f} %[/] of {found.pairs} numbers it has never seen are right, to the letter.\n"
+    )
+    return trained
+
+
+def _compare(runs: "dict[str, Trained]") -> None:
+    """A few unseen numbers side by side."""
+    from regard.data.pairs import Pairs
+    from regard.training.train import wanted
+
+    pairs: Pairs = wanted(next(iter(runs.values())).recipe.data, "data").build()
+    unseen = [source for source, _ in pairs.read("test")][:60:12]
+    table = columns("never seen in training", *(RECIPES[name] for name in runs))
+    answers = [run.translator.translate(unseen, run.search()) for run in runs.values()]
+    for row in zip(unseen, *answers, strict=True):
+        table.add_row(row[0], *(found.text for found in row[1:]))
+    console.print(table)

@@ -1,0 +1,229 @@
+"""Hypotheses share what was read of their source: each goes on as if it had a source of its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from regard.model.attention.attention import fold, unfold
+from regard.model.memory import Held, KeysValues, Memory, Sliding
+from regard.model.menu import MENU
+from regard.model.watch import watch
+
+from .small import VOCABULARY, Case, answerers, every, few, small, some, tokens, translators, unchecked
+
+LENGTHS = torch.tensor([7, 3, 1, 5])
+
+
+def looking() -> list[Case]:
+    """Recurrent decoders with every attention in every order; convolutions and Transformers with every attention."""
+    return [case for case in translators() if str(case).startswith("recurrent-") and "concat" not in str(case)]
+
+
+def windows() -> list[Case]:
+    """What a Transformer keeps of its own past, with every attention to the source."""
+    cases = []
+    for pattern, cross in (("window", "linear"), ("local_global", "additive"), ("window", "multihead")):
+        parts = {"pattern": small("pattern", pattern, width=2), "cross": small("attention", cross)}
+        decoder = small("decoder", "transformer", **parts)
+        cases.append(Case(f"{pattern}-{cross}", small("model", "seq2seq", decoder=decoder)))
+    return cases
+
+
+@dataclass
+class Desk:
+    """Rows that are written step by step, beside what each of them would be alone."""
+
+    model: Any
+    source: Tensor
+    lengths: Tensor | None
+    memory: Memory
+    sentences: Tensor  # whose row it is
+    written: Tensor
+    states: Tensor
+
+    @classmethod
+    def of(cls, model: Any, count: int, lengths: Tensor | None) -> "Desk":
+        source = tokens(count, 7)
+        memory = model.start(source, lengths)
+        states = torch.zeros(count, 0, model.decoder.out_width)
+        return cls(model, source, lengths, memory, torch.arange(count), tokens(count, 0), states)
+
+    def step(self, count: int, seed: int) -> None:
+        new = tokens(len(self.written), count, seed, VOCABULARY)
+        self.states = torch.cat([self.states, self.model.step(new, self.memory)], 1)
+        self.written = torch.cat([self.written, new], 1)
+
+    def spread(self, share: int) -> None:
+        self.memory.spread(share, len(self.written))
+        self._pick(torch.arange(len(self.written)).repeat_interleave(share))
+
+    def reorder(self, rows: list[int]) -> None:
+        self.memory.reorder(torch.tensor(rows, dtype=torch.long))
+        self._pick(torch.tensor(rows, dtype=torch.long))
+
+    def _pick(self, rows: Tensor) -> None:
+        self.sentences, self.written, self.states = self.sentences[rows], self.written[rows], self.states[rows]
+
+    def check(self) -> None:
+        """Every state so far is that of the model at once, with a source for every row."""
+        lengths = None if self.lengths is None else self.lengths[self.sentences]
+        wanted = self.model.states(self.source[self.sentences], self.written, lengths)
+        torch.testing.assert_close(self.states, wanted, rtol=1e-5, atol=1e-5)
+        kept = {len(tensor) for name in Memory.SOURCE for entry in self.memory[name] for tensor in entry.tensors()}
+        assert kept <= {len(self.sentences) // self.memory.share}
+
+
+def moved(share: int, *parents: list[int]) -> list[int]:
+    """Rows after a step: for every sentence that stays, which it is, and from which of its beams each goes on."""
+    return [sentence * share + beam for sentence, *beams in parents for beam in beams]
+
+
+@every([*answerers(), *looking(), *windows()])
+def test_hypotheses_that_share_a_source_go_on_as_if_each_had_its_own(case: Case) -> None:
+    with torch.no_grad(), unchecked():
+        desk = Desk.of(case.build(), 4, LENGTHS)
+        desk.step(1, seed=1)
+        desk.spread(3)
+        desk.step(1, seed=2)
+        desk.reorder(moved(3, [0, 2, 0, 0], [1, 1, 1, 1], [2, 0, 1, 2], [3, 2, 1, 0]))
+        desk.step(2, seed=3)
+        desk.reorder(moved(3, [0, 1, 1, 2], [1, 0, 2, 2], [3, 2, 2, 0]))  # the third has ended
+        desk.step(1, seed=4)
+        desk.check()
+        desk.reorder(moved(3, [1, 2, 0, 1], [2, 0, 0, 1]))  # and the first
+        desk.step(1, seed=5)
+        desk.step(3, seed=6)
+        desk.reorder(moved(3, [1, 1, 2, 0]))
+        desk.step(1, seed=7)
+        desk.check()
+        desk.reorder([])
+
+
+@every([case for case in looking() if "luong" not in str(case)])
+@few
+@given(data=st.data())
+def test_however_they_move(case: Case, data: st.DataObject) -> None:
+    count, share = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
+    lengths = LENGTHS[:count] if data.draw(st.booleans()) else None
+    beams = st.lists(st.integers(0, share - 1), min_size=share, max_size=share)
+    with torch.no_grad(), unchecked():
+        desk = Desk.of(case.build(), count, lengths)
+        if early := data.draw(st.integers(0, 2)):
+            desk.step(early, seed=0)
+        desk.spread(share)
+        for seed in range(1, 4):
+            desk.step(data.draw(st.integers(1, 2)), seed)
+            here = len(desk.sentences) // share
+            stay = data.draw(st.lists(st.sampled_from(range(here)), min_size=1, max_size=here, unique=True))
+            desk.reorder(moved(share, *([sentence, *data.draw(beams)] for sentence in stay)))
+        desk.step(1, seed=5)
+        desk.check()
+
+
+@every([case for case in answerers() if "attention." in str(case) or "cross." in str(case)])
+def test_what_was_read_of_the_source_is_held_once(case: Case) -> None:
+    with torch.no_grad(), unchecked():
+        desk = Desk.of(case.build(), 4, LENGTHS)
+        desk.step(1, seed=1)
+        source = [entry for name in Memory.SOURCE for entry in desk.memory[name]]
+        assert source
+        before = [tensor.data_ptr() for entry in source for tensor in entry.tensors()]
+        own = desk.memory.nbytes - sum(entry.nbytes for entry in source)
+        desk.spread(5)
+        desk.reorder(moved(5, *([sentence, 4, 3, 2, 1, 0] for sentence in range(4))))
+        assert [tensor.data_ptr() for entry in source for tensor in entry.tensors()] == before  # nor copied
+        assert desk.memory.nbytes - sum(entry.nbytes for entry in source) == 5 * own
+
+
+@contextmanager
+def looked(model: Any) -> Iterator[dict[str, Tensor]]:
+    """The weights of every look at a source."""
+    found: dict[str, Tensor] = {}
+    with watch(model) as seen:
+        yield found
+    found.update({name: sight.weights for name, sight in seen.items() if name.endswith("cross")})
+
+
+@pytest.mark.parametrize("attention", MENU.parts["attention"])
+def test_what_each_hypothesis_looks_at_can_be_watched(attention: str) -> None:
+    """The looks of a sentence's hypotheses stand one after another, position by position."""
+    decoder = small("decoder", "transformer", cross=small("attention", attention))
+    model = Case(attention, small("model", "seq2seq", decoder=decoder)).build()
+    share, steps = 3, 2
+    target = tokens(4 * share, steps, 1, VOCABULARY)
+    with torch.no_grad(), looked(model) as shared:
+        desk = Desk.of(model, 4, LENGTHS)
+        desk.spread(share)
+        model.step(target, desk.memory)
+    with torch.no_grad(), looked(model) as alone:
+        model.states(desk.source[desk.sentences], target, LENGTHS[desk.sentences])
+    assert shared.keys() == alone.keys()
+    assert len(shared) == 2
+    for name, weights in shared.items():
+        each = weights.unflatten(2, (share, steps)).transpose(1, 2).flatten(0, 1)
+        torch.testing.assert_close(each, alone[name], rtol=1e-5, atol=1e-5)
+
+
+@some
+@given(*(st.integers(1, 5) for _ in range(5)))
+def test_rows_become_positions_and_rows_again(rows: int, share: int, heads: int, steps: int, width: int) -> None:
+    asked = torch.arange(rows * share * heads * steps * width).float().view(rows * share, heads, steps, width)
+    folded = fold(asked, rows)
+    assert folded.shape == (rows, heads, share * steps, width)
+    for row, beam, step in [(0, 0, 0), (rows - 1, share - 1, 0), (rows // 2, share // 2, steps - 1)]:
+        assert torch.equal(folded[row, :, beam * steps + step], asked[row * share + beam, :, step])
+    assert torch.equal(unfold(folded, rows * share), asked)
+
+
+class Noted(Held):
+    """Tells where the rows were that it was given."""
+
+    rows: Tensor
+
+    def reorder(self, rows: Tensor) -> None:
+        self.rows = rows
+        super().reorder(rows)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_rows_are_spread_on_their_own_device(device: str) -> None:
+    entry = Noted(torch.zeros(2, 3, device=device))
+    memory = Memory(past=KeysValues(), state=entry)
+    memory.spread(3, 2)
+    assert entry.held[0].shape == (6, 3)
+    assert entry.rows.device == entry.held[0].device
+
+
+def test_what_is_held_of_rows_and_of_sources_moves_apart() -> None:
+    past, recent, state = KeysValues(), Sliding(2, 1), Held(torch.tensor([[0.0], [10.0], [20.0]]))
+    for step in range(4):
+        keys = torch.tensor([step, 10.0 + step, 20.0 + step]).view(3, 1, 1, 1)
+        past.append(keys, -keys)
+        recent.append(keys, -keys)
+    cross, lengths = Held(torch.tensor([[0.5], [10.5], [20.5]])), Held(torch.tensor([7, 8, 9]))
+    memory = Memory(past=[past, recent], state=state, cross=cross, lengths=lengths)
+    assert memory.share == 1
+    memory.spread(2, 3)
+    assert memory.share == 2
+    assert state.held[0].flatten().tolist() == [0, 0, 10, 10, 20, 20]
+    assert lengths.held[0].tolist() == [7, 8, 9]
+    state.replace(torch.arange(6.0)[:, None], steps=1)
+    memory.reorder(torch.tensor([5, 4, 0, 0]))
+    assert state.held[0].flatten().tolist() == [5, 4, 0, 0]
+    assert cross.held[0].flatten().tolist() == [20.5, 0.5]
+    assert memory.source_mask().key_lengths.tolist() == [9, 7]
+    assert past.tensors()[0][:, 0, :, 0].tolist() == [[20, 21, 22, 23]] * 2 + [[0, 1, 2, 3]] * 2
+    new = torch.tensor([24.0, 24.5, 4.0, 4.5]).view(4, 1, 1, 1)
+    keys, values, at = recent.append(new, -new)
+    assert at.tolist() == [0, 3, 4]
+    assert keys[:, 0, :, 0].tolist() == [[20, 23, 24], [20, 23, 24.5], [0, 3, 4], [0, 3, 4.5]]
+    assert torch.equal(values, -keys)
+    memory.reorder(torch.tensor([], dtype=torch.long))
+    assert [len(entry.tensors()[0]) for entry in memory] == [0] * 5

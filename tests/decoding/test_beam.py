@@ -1,0 +1,211 @@
+"""Beam search beside a search of everything, and the largest of a row beside torch's."""
+
+from typing import Any
+
+import pytest
+import torch
+from chances import (
+    BEGIN,
+    DECODERS,
+    END,
+    LONGEST,
+    Table,
+    few,
+    language_model,
+    lines,
+    lines_of,
+    repeats,
+    some,
+    sources,
+    steps,
+    translating,
+    translator,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from regard.decoding.beam import BLOCK, Beam, top
+from regard.decoding.sample import Greedy
+from regard.decoding.search import Writing
+from regard.model.memory import Memory
+
+SEEDS = st.integers(0, 10**6)
+ALL = 130  # more than there are lines of three words up to four long
+
+
+@few
+@given(SEEDS, st.lists(st.integers(1, LONGEST), min_size=1, max_size=3), st.sampled_from([0.0, 0.6, 1.0, 1.5]))
+def test_a_wide_beam_finds_everything_in_order(seed: int, limits: list[int], length: float) -> None:
+    table = Table.random(seed, len(limits))
+    found = Beam(size=ALL, best=ALL, length=length).write(table.writing(limits))
+    for sentence, (hypotheses, limit) in enumerate(zip(found, limits, strict=True)):
+        wanted = [
+            (chance / steps(line, limit) ** length, chance, line) for line, chance in table.everything(sentence, limit)
+        ]
+        wanted.sort(key=lambda each: -each[0])
+        assert [each.tokens for each in hypotheses] == [line for *_, line in wanted]
+        assert [each.log_chance for each in hypotheses] == pytest.approx([chance for _, chance, _ in wanted], abs=1e-5)
+        assert [each.score for each in hypotheses] == pytest.approx([score for score, *_ in wanted], abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_wide_beam_finds_the_best_a_model_could_write(kind: str) -> None:
+    """Three words of the model's many are in question: everything of them can be tried."""
+    model, rows, limit = translator(kind), sources(1, 2), 3
+    words = torch.tensor([0, 1, END, 4, 7, 9])
+    plain = translating(model, rows, [limit] * 2)
+    writing = Writing(
+        lambda tokens, memory: plain.step(tokens, memory)[:, words], plain.memory, plain.first, plain.limits, END, words
+    )
+    found = Beam(size=45, length=0.0).write(writing)
+    for row, (best,) in zip(rows, found, strict=True):
+        tried = all_of(model, row, words, limit)
+        wanted = max(tried, key=lambda line: tried[line])
+        assert tuple(best.tokens) == wanted
+        assert best.log_chance == pytest.approx(tried[wanted], abs=1e-4)
+
+
+def all_of(model: Any, row: list[int], words: Tensor, limit: int) -> dict[tuple[int, ...], float]:
+    """log P of every line of these words, if no others can be said: all lines at once."""
+    tried = list(lines_of(limit, words[END + 1 :].tolist()))
+    target = torch.tensor([[*line, *[END] * (limit - len(line))] for line in tried])
+    given = torch.cat([torch.full((len(tried), 1), BEGIN), target[:, :-1]], 1)
+    logits = model(torch.tensor([row] * len(tried)), given)
+    inside = torch.full_like(logits, -torch.inf)
+    inside[..., words[END:]] = logits[..., words[END:]]
+    each = inside.log_softmax(-1).gather(2, target[..., None]).squeeze(2)
+    return {tuple(line): float(row[: steps(line, limit)].sum()) for line, row in zip(tried, each, strict=True)}
+
+
+@some
+@given(SEEDS, st.integers(1, 12), st.sampled_from([0.0, 0.6, 1.0]), st.data())
+def test_the_best_come_first_and_each_once(seed: int, size: int, length: float, data: st.DataObject) -> None:
+    best = data.draw(st.integers(1, size))
+    table = Table.random(seed, 3)
+    limits = [LONGEST, 2, 3]
+    whole = Beam(size=size, best=size, length=length).write(table.writing(limits))
+    for hypotheses, limit in zip(whole, limits, strict=True):
+        scores = [each.score for each in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(each.tokens) for each in hypotheses}) == len(hypotheses) <= size
+        for each in hypotheses:
+            assert each.score == pytest.approx(each.log_chance / steps(each.tokens, limit) ** length, rel=1e-6)
+    cut = Beam(size=size, best=best, length=length).write(table.writing(limits))
+    assert lines(cut) == [each[:best] for each in lines(whole)]
+
+
+@some
+@given(SEEDS, st.integers(1, 12))
+def test_a_beam_keeps_what_a_plain_beam_keeps(seed: int, size: int) -> None:
+    table = Table.random(seed)
+    (found,) = Beam(size=size, best=size, length=0.0).write(table.writing([LONGEST]))
+    wanted = plainly(table, size, LONGEST)
+    assert [each.tokens for each in found] == [line for line, _ in wanted]
+    assert [each.log_chance for each in found] == pytest.approx([chance for _, chance in wanted], abs=1e-5)
+
+
+def plainly(table: Table, size: int, limit: int) -> list[tuple[list[int], float]]:
+    """Beam search with lists: those that end among the best K are noted, the K best others go on."""
+    going: list[tuple[list[int], float]] = [([], 0.0)]
+    ended: list[tuple[list[int], float]] = []
+    for step in range(1, limit + 1):
+        further = []
+        for line, chance in going:
+            logits = table.after(0, line)[END:].log_softmax(-1).tolist()
+            further += [([*line, word], chance + more) for word, more in enumerate(logits, END)]
+        further.sort(key=lambda each: -each[1])
+        ended += [(line, chance) for line, chance in further[:size] if line[-1] == END or step == limit]
+        going = [each for each in further if each[0][-1] != END][:size]
+        if len(ended) >= size:
+            break
+    ended.sort(key=lambda each: -each[1])
+    return [([word for word in line if word != END], chance) for line, chance in ended[:size]]
+
+
+@some
+@given(SEEDS, st.sampled_from([0.0, 1.0, 2.0]))
+def test_one_beam_writes_what_is_likeliest_at_every_step(seed: int, length: float) -> None:
+    limits = [LONGEST, 3, 1]
+    one = Beam(size=1, length=length).write(Table.random(seed, 3).writing(limits))
+    other = Greedy().write(Table.random(seed, 3).writing(limits))
+    assert lines(one) == lines(other)
+    for (a,), (b,) in zip(one, other, strict=True):
+        assert a.log_chance == pytest.approx(b.log_chance, abs=1e-5)
+
+
+@pytest.mark.parametrize("shortest", [0, 2, 3])
+@pytest.mark.parametrize("no_repeat", [0, 1, 2])
+def test_a_wide_beam_bars_no_more_than_it_must(shortest: int, no_repeat: int) -> None:
+    (found,) = Beam(size=ALL, best=ALL, shortest=shortest, no_repeat=no_repeat).write(Table.random(5).writing([3]))
+    wanted = [line for line in lines_of(3) if len(line) >= shortest and not (no_repeat and repeats(line, no_repeat))]
+    assert sorted(each.tokens for each in found) == sorted(wanted)
+
+
+def test_a_language_model_goes_on_from_what_it_is_given() -> None:
+    """Without a source, after several tokens."""
+    model = language_model()
+    first = torch.tensor([[BEGIN, 4, 5], [BEGIN, 6, 3], [BEGIN, 4, 9]])
+    found = Beam(size=4, best=4).write(continuing(first))
+    assert len({tuple(each[0].tokens) for each in found}) > 1
+    for row, hypotheses in enumerate(found):
+        (alone,) = Beam(size=4, best=4).write(continuing(first[row : row + 1]))
+        assert [each.tokens for each in alone] == [each.tokens for each in hypotheses]
+        for each in hypotheses:
+            line = each.tokens if len(each.tokens) == 6 else [*each.tokens, END]
+            logits = model(torch.tensor([[*first[row].tolist(), *line]]))[0, 2:-1]
+            logits[:, :END] = -torch.inf
+            wanted = float(logits.log_softmax(-1)[range(len(line)), line].sum())
+            assert each.log_chance == pytest.approx(wanted, abs=1e-4)
+
+
+def continuing(first: Tensor) -> Writing:
+    model = language_model()
+
+    def step(tokens: Tensor, memory: Memory) -> Tensor:
+        logits: Tensor = model.head(model.step(tokens, memory)[:, -1])
+        return logits
+
+    return Writing(step, model.start(len(first)), first, torch.full((len(first),), 6), END)
+
+
+def test_more_than_there_are_beams_cannot_be_asked_for() -> None:
+    with pytest.raises(ValueError, match="a beam of 2 has no 3 best"):
+        Beam(size=2, best=3)
+
+
+SHAPES = st.tuples(st.integers(1, 4), st.one_of(st.integers(1, 300), st.integers(20 * BLOCK, 24 * BLOCK + 5)))
+
+
+@some
+@given(SHAPES, SEEDS, st.sampled_from(["normal", "ties", "barred", "alike", "mostly barred"]), st.data())
+def test_the_largest_are_those_torch_finds(shape: tuple[int, int], seed: int, values: str, data: st.DataObject) -> None:
+    random = torch.Generator().manual_seed(seed)
+    count = data.draw(st.integers(1, min(12, shape[1])))
+    logits = torch.randn(shape, generator=random)
+    if values == "ties":
+        logits = torch.randint(3, shape, generator=random).float()
+    if values == "alike":
+        logits = torch.zeros(shape)
+    if "barred" in values:
+        share = 0.5 if values == "barred" else 0.999
+        logits[torch.rand(shape, generator=random) < share] = -torch.inf
+    before = logits.clone()
+    found, columns = top(logits, count)
+    assert torch.equal(found, logits.topk(count).values)
+    assert torch.equal(logits.gather(1, columns), found)
+    assert all(len(set(row)) == count for row in columns.tolist())
+    assert torch.equal(logits, before)
+
+
+@pytest.mark.parametrize("extra", [0, 1, BLOCK - 1])
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_the_largest_are_found_wherever_they_stand(extra: int, count: int) -> None:
+    """In one block, in the last, in what is left over: every column in turn."""
+    size = (2 * count + 1) * BLOCK + extra
+    logits = torch.randn(size, size, generator=torch.Generator().manual_seed(0))
+    logits[range(size), range(size)] = 10.0
+    logits[range(size), [(column * 7 + 1) % size for column in range(size)]] += 5.0
+    found, columns = top(logits, count)
+    assert torch.equal(found, logits.topk(count).values)
+    assert columns[:, 0].tolist() == logits.argmax(1).tolist()

@@ -1,0 +1,256 @@
+"""What holds for every way to write: nothing barred is written, and who has ended leaves."""
+
+from collections.abc import Callable
+from math import isfinite
+
+import pytest
+import torch
+from chances import (
+    BEGIN,
+    DECODERS,
+    END,
+    LONGEST,
+    PAD,
+    VOCABULARY,
+    Table,
+    few,
+    lines,
+    lines_of,
+    log_chance,
+    repeats,
+    some,
+    sources,
+    steps,
+    translating,
+    translator,
+    unchecked,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.decoding.beam import Beam
+from regard.decoding.sample import Greedy, Sample
+from regard.decoding.search import Search, bar
+
+Make = Callable[..., Search]
+SEARCHES: dict[str, Make] = {
+    "greedy": Greedy,
+    "sample": Sample,
+    "beam-1": lambda **options: Beam(size=1, **options),
+    "beam-3": lambda **options: Beam(size=3, best=3, **options),
+    "beam-9": lambda **options: Beam(size=9, best=9, **options),  # wider than there are words
+}
+SEEDS = st.integers(0, 10**6)
+every = pytest.mark.parametrize("make", SEARCHES.values(), ids=SEARCHES)
+
+
+@every
+@some
+@given(seed=SEEDS, limits=st.lists(st.integers(1, LONGEST), min_size=1, max_size=4))
+def test_only_words_are_written_and_no_more_than_allowed(make: Make, seed: int, limits: list[int]) -> None:
+    table = Table.random(seed, len(limits))
+    found = make().write(table.writing(limits))
+    assert len(found) == len(limits)
+    for sentence, (hypotheses, limit) in enumerate(zip(found, limits, strict=True)):
+        assert hypotheses
+        for hypothesis in hypotheses:
+            assert not {PAD, BEGIN, END} & set(hypothesis.tokens)
+            assert all(token < VOCABULARY for token in hypothesis.tokens)
+            assert len(hypothesis.tokens) <= limit
+            wanted = table.log_chance(sentence, hypothesis.tokens, limit)
+            assert hypothesis.log_chance == pytest.approx(wanted, abs=1e-5)
+            assert hypothesis.score == pytest.approx(wanted / steps(hypothesis.tokens, limit), abs=1e-5)
+
+
+@every
+@pytest.mark.parametrize("kind", DECODERS)
+def test_the_chance_is_that_of_the_model_at_once(make: Make, kind: str) -> None:
+    model, rows, limits = translator(kind), sources(3, 4), [9, 1, 5, 7]
+    for row, limit, hypotheses in zip(rows, limits, make().write(translating(model, rows, limits)), strict=True):
+        for hypothesis in hypotheses:
+            wanted = log_chance(model, row, hypothesis.tokens, limit)
+            assert hypothesis.log_chance == pytest.approx(wanted, abs=1e-4)
+
+
+@every
+@some
+@given(seed=SEEDS, shortest=st.integers(1, LONGEST), limit=st.integers(1, LONGEST))
+def test_nothing_is_shorter_than_the_shortest(make: Make, seed: int, shortest: int, limit: int) -> None:
+    table = Table.random(seed)
+    table.logits[..., END] += 20  # it would rather end
+    (found,) = make(shortest=shortest).write(table.writing([limit]))
+    assert found
+    assert all(len(hypothesis.tokens) >= min(shortest, limit) for hypothesis in found)
+    (freely,) = make().write(table.writing([LONGEST]))
+    assert any(len(hypothesis.tokens) < LONGEST for hypothesis in freely)
+
+
+@every
+@some
+@given(seed=SEEDS, size=st.integers(1, 3), word=st.integers(END + 1, VOCABULARY - 1))
+def test_no_group_of_words_comes_twice(make: Make, seed: int, size: int, word: int) -> None:
+    table = Table.random(seed)
+    table.logits[..., word] += 20  # it would rather say one thing for ever
+    assert repeats(make().write(table.writing([LONGEST]))[0][0].tokens, size)
+    (found,) = make(no_repeat=size).write(table.writing([LONGEST]))
+    assert found
+    assert not any(repeats(hypothesis.tokens, size) for hypothesis in found)
+
+
+@every
+@some
+@given(seed=SEEDS)
+def test_where_no_word_is_left_a_line_may_be_short(make: Make, seed: int) -> None:
+    table = Table.random(seed, 2)
+    some, fewer = make(no_repeat=1, shortest=LONGEST).write(table.writing([LONGEST, 2]))
+    assert some
+    assert all(sorted(each.tokens) == [3, 4, 5] for each in some)
+    assert {len(set(each.tokens)) for each in fewer} == {2}
+    assert all(isfinite(each.log_chance) for each in [*some, *fewer])
+
+
+def test_what_is_barred_is_exactly_what_would_come_again() -> None:
+    written = torch.tensor([[3, 4, 3, 4, 5, 3, 4], [3, 3, 3, 3, 3, 3, 3], [3, 4, 5, 6, 7, 8, 9]])
+    for size, wanted in enumerate([[{3, 4, 5}, {3}, set(range(3, 10))], [{3, 5}, {3}, set()], [{3, 5}, {3}, set()]], 1):
+        logits = torch.zeros(3, 12)
+        bar(logits, written, END, 0, size)
+        for row, words in zip(logits, wanted, strict=True):
+            assert set(row.isinf().nonzero().flatten().tolist()) == {PAD, BEGIN} | words
+            assert (row[row.isfinite()] == 0).all()
+
+
+@some
+@given(st.data())
+def test_what_is_barred_is_what_a_plain_loop_bars(data: st.DataObject) -> None:
+    length, size, shortest = (data.draw(st.integers(0, 8)) for _ in range(3))
+    row = st.lists(st.integers(3, 5), min_size=length, max_size=length)
+    rows = data.draw(st.lists(row, min_size=1, max_size=3))
+    logits = torch.randn(len(rows), 7)
+    before = logits.clone()
+    bar(logits, torch.tensor(rows, dtype=torch.long).view(len(rows), length), END, shortest, size)
+    for written, old, new in zip(rows, before, logits, strict=True):
+        wanted = {word for word in range(3, 7) if not size or repeats_now([*written, word], size)} if size else set()
+        wanted |= {PAD, BEGIN} | ({END} if length < shortest else set())
+        assert set(new.isinf().nonzero().flatten().tolist()) == wanted
+        assert torch.equal(new[new.isfinite()], old[new.isfinite()])
+
+
+def repeats_now(tokens: list[int], size: int) -> bool:
+    """Whether the last words of a line have come before."""
+    groups = [tokens[at : at + size] for at in range(len(tokens) - size + 1)]
+    return bool(groups) and groups[-1] in groups[:-1]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_sentence_that_has_come_to_its_limit_leaves(size: int) -> None:
+    limits = [2, 4, 1, 4]
+    table = Table.random(7, 4)
+    writing = table.writing(limits)
+    Beam(size=size, shortest=LONGEST).write(writing)
+    assert table.asked == [4, 3 * size, 2 * size, 2 * size]
+    assert {len(tensor) for entry in writing.memory for tensor in entry.tensors()} == {0}
+
+
+def test_a_sentence_leaves_when_as_many_have_ended_as_there_are_beams() -> None:
+    ready, talkative = [0.0, 0.0, 0.9, 0.06, 0.03, 0.01], [0.0, 0.0, 1e-9, 0.5, 0.3, 0.2]
+    for size, rows in ((1, [3, 2, 2, 2]), (2, [3, 6, 4, 4]), (3, [3, 9, 6, 6])):
+        table = Table.constant(talkative, ready, talkative)
+        found = Beam(size=size, best=size, length=0.0).write(table.writing([LONGEST] * 3))
+        assert table.asked == rows
+        assert lines(found)[1] == [[], [3], [4]][:size]
+        assert {len(tokens) for tokens in lines(found)[0] + lines(found)[2]} == {LONGEST}
+
+
+@pytest.mark.parametrize("make", [Greedy, Sample])
+@some
+@given(seed=SEEDS, limits=st.lists(st.integers(1, LONGEST), min_size=1, max_size=5))
+def test_a_row_that_has_ended_leaves(make: Make, seed: int, limits: list[int]) -> None:
+    table = Table.random(seed, len(limits))
+    found = make().write(table.writing(limits))
+    taken = [steps(each.tokens, limit) for (each,), limit in zip(found, limits, strict=True)]
+    assert table.asked == [sum(count > step for count in taken) for step in range(max(taken))]
+
+
+@pytest.mark.parametrize("make", [Greedy, SEARCHES["beam-3"]], ids=["greedy", "beam"])
+@pytest.mark.parametrize("kind", DECODERS)
+@unchecked()
+def test_a_sentence_is_translated_alike_in_any_company(make: Make, kind: str) -> None:
+    model, rows = translator(kind), sources(5, 7)
+    limits = [2 * len(row) + 3 for row in rows]
+    wanted = make().write(translating(model, rows, limits))
+    assert len({tuple(each[0].tokens) for each in wanted}) > 2  # not all alike, or nothing would be shown
+    orders = [[0], [3], [5], [6, 2, 4], [3, 1, 0, 5, 2, 4, 6], [1, 1, 4]]
+    for order in orders:
+        found = make().write(translating(model, [rows[row] for row in order], [limits[row] for row in order]))
+        for row, hypotheses in zip(order, found, strict=True):
+            assert [each.tokens for each in hypotheses] == [each.tokens for each in wanted[row]]
+            for one, other in zip(hypotheses, wanted[row], strict=True):
+                assert one.log_chance == pytest.approx(other.log_chance, abs=1e-4)
+
+
+WIDE = 9  # words of the tables below
+SHORTLIST = torch.tensor([PAD, BEGIN, END, 3, 5, 8])
+LEFT_OUT = [4, 6, 7]
+
+
+def wide(seed: int, sentences: int, rest: float) -> Table:
+    """A table in which the words outside the list share the same little chance after every beginning."""
+    table = Table.random(seed, sentences, WIDE)
+    table.logits[..., :END] = -torch.inf
+    table.logits[..., LEFT_OUT] = -torch.inf
+    table.logits = table.logits.log_softmax(-1)
+    table.logits[..., LEFT_OUT] = torch.tensor(rest / len(LEFT_OUT)).log()
+    return table
+
+
+@every
+@few
+@given(seed=SEEDS, rest=st.sampled_from([1e-5, 1e-7]))
+def test_a_list_that_leaves_out_only_the_unlikely_changes_nothing_but_the_sum(
+    make: Make, seed: int, rest: float
+) -> None:
+    limits = [LONGEST, 2, 3]
+    whole = make().write(wide(seed, 3, rest).writing(limits))
+    listed = make().write(wide(seed, 3, rest).writing(limits, words=SHORTLIST))
+    for one, other, limit in zip(whole, listed, limits, strict=True):
+        pairs = [(a, b) for a, b in zip(one, other, strict=False) if not set(a.tokens) & set(LEFT_OUT)]
+        assert pairs
+        for a, b in pairs:
+            assert a.tokens == b.tokens
+            shift = steps(a.tokens, limit) * float(torch.log1p(torch.tensor(rest)))
+            assert b.log_chance == pytest.approx(a.log_chance + shift, abs=1e-5)
+
+
+@every
+@some
+@given(seed=SEEDS, no_repeat=st.integers(0, 2))
+def test_no_word_outside_the_list_is_written(make: Make, seed: int, no_repeat: int) -> None:
+    table = Table.random(seed, 2, WIDE)
+    table.logits[..., LEFT_OUT] += 2  # which the model would rather say
+    table.logits[..., 8] += 2  # and one thing again and again
+    limits = [LONGEST, 3]
+    found = make(no_repeat=no_repeat).write(table.writing(limits, words=SHORTLIST))
+    for sentence, (hypotheses, limit) in enumerate(zip(found, limits, strict=True)):
+        assert hypotheses
+        for hypothesis in hypotheses:
+            assert set(hypothesis.tokens) <= {3, 5, 8}
+            if no_repeat:
+                assert not repeats(hypothesis.tokens, no_repeat)
+            else:
+                wanted = table.log_chance(sentence, hypothesis.tokens, limit, SHORTLIST)
+                assert hypothesis.log_chance == pytest.approx(wanted, abs=1e-5)
+
+
+@pytest.mark.parametrize("no_repeat", [1, 2])
+def test_a_wide_beam_with_a_list_finds_all_lines_of_listed_words(no_repeat: int) -> None:
+    table = Table.random(11, 1, WIDE)
+    beam = Beam(size=200, best=200, no_repeat=no_repeat)
+    (found,) = beam.write(table.writing([3], words=SHORTLIST))
+    wanted = [line for line in lines_of(3, [3, 5, 8]) if not repeats(line, no_repeat)]
+    assert sorted(each.tokens for each in found) == sorted(wanted)
+
+
+def test_named_columns_are_words() -> None:
+    writing = Table.random(0).writing([1], words=SHORTLIST)
+    assert writing.named(torch.tensor([[2, 5], [3, 4]])).tolist() == [[2, 8], [3, 5]]
+    assert Table.random(0).writing([1]).named(torch.tensor([5, 3])).tolist() == [5, 3]

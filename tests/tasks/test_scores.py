@@ -1,0 +1,73 @@
+"""Scores are those of sacrebleu, whole and by length."""
+
+import random
+
+import pytest
+import sacrebleu
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.tasks.scores import EDGES, by_length, score
+
+few = settings(deadline=None, max_examples=8, derandomize=True)
+WORDS = ["a", "dog", "Dog", "runs", "Runs", "over", "the", "green", "meadow", ",", "und", "zwei", "Männer", ".", "한국"]
+
+
+def texts(lengths: list[int], seed: int) -> list[str]:
+    drawn = random.Random(seed)
+    return [" ".join(drawn.choices(WORDS, k=length)) for length in lengths]
+
+
+REFERENCES = texts([4, 9, 14, 6, 30], 1)
+SAID = [*REFERENCES[:3], *texts([6, 28], 2)]
+
+
+def test_scores_are_those_of_sacrebleu() -> None:
+    found = score(SAID, REFERENCES)
+    assert found.bleu == sacrebleu.corpus_bleu(SAID, [REFERENCES]).score
+    assert found.tokenised == sacrebleu.corpus_bleu(SAID, [REFERENCES], lowercase=True).score
+    assert found.chrf == sacrebleu.corpus_chrf(SAID, [REFERENCES]).score
+    assert 0 < found.bleu < found.tokenised < 100
+
+
+def test_the_same_text_is_perfect_and_nothing_is_nothing() -> None:
+    assert score(REFERENCES, REFERENCES).bleu == pytest.approx(100)
+    assert score(REFERENCES, REFERENCES).chrf == pytest.approx(100)
+    assert (score([""] * 5, REFERENCES).bleu, score([""] * 5, REFERENCES).chrf) == (0, 0)
+
+
+def test_translations_and_references_are_not_interchangeable() -> None:
+    assert score(["a dog runs over the"], ["a dog runs over the green meadow"]).bleu < 100
+    assert score(SAID[::-1], REFERENCES).bleu != score(SAID, REFERENCES).bleu
+
+
+def test_signatures_say_how_it_was_done() -> None:
+    signatures = score(SAID, REFERENCES).signatures
+    assert set(signatures) == {"bleu", "chrf", "tokenised"}
+    assert all(f"version:{sacrebleu.__version__}" in signature for signature in signatures.values())
+    assert "case:mixed" in signatures["bleu"]
+    assert "case:lc" in signatures["tokenised"]
+    assert "nc:6" in signatures["chrf"]
+
+
+@few
+@given(st.lists(st.integers(1, 60) | st.sampled_from([*EDGES, *(edge + 1 for edge in EDGES)]), max_size=20))
+def test_bins_part_the_sentences_by_their_length(lengths: list[int]) -> None:
+    """Every sentence in one bin, and the score of a bin that of its sentences."""
+    sources, references = texts(lengths, 1), texts(lengths, 2)
+    said = [one if place % 2 else other for place, (one, other) in enumerate(zip(sources, references, strict=True))]
+    bins = by_length(sources, said, references)
+    assert sum(part.count for part in bins) == len(lengths)
+    ranges = [length for part in bins for length in range(part.least, part.most + 1)]
+    assert ranges == sorted(set(ranges))
+    assert set(lengths) <= set(ranges)
+    for part in bins:
+        inside = [place for place, length in enumerate(lengths) if part.least <= length <= part.most]
+        found = score([said[place] for place in inside], [references[place] for place in inside])
+        assert (part.count, part.bleu, part.chrf) == (len(inside), found.bleu, found.chrf)
+
+
+def test_the_edges_of_bins_are_those_written() -> None:
+    lengths = [1, 5, 6, 40, 41, 300]
+    bins = by_length(texts(lengths, 1), texts(lengths, 2), texts(lengths, 3))
+    assert [(part.least, part.most, part.count) for part in bins] == [(1, 5, 2), (6, 10, 1), (31, 40, 1), (41, 300, 2)]
