@@ -47,11 +47,13 @@ class Checkpoint:
         return int(found[1])
 
     def check(self) -> dict[str, Any]:
-        """The manifest, once every file has been found to be what was written."""
+        """The manifest, once everything has been found to be what was written."""
         manifest = _json(self.folder / "manifest.json")
+        wanted = manifest.get("sha256")
+        if not isinstance(wanted, dict) or wanted.get("progress") != _digest(manifest.get("progress")):
+            raise InputError(f"{self.folder / 'manifest.json'}: damaged: not what was written")
         for name in FILES:
-            wanted = manifest.get("sha256", {}).get(name)
-            if not (self.folder / name).is_file() or _hash(self.folder / name) != wanted:
+            if not (self.folder / name).is_file() or _hash(self.folder / name) != wanted.get(name):
                 raise InputError(f"{self.folder / name}: damaged: not what was written")
         return manifest
 
@@ -105,13 +107,15 @@ class Run:
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Nobody else may train here meanwhile. Sweeps what a killed process left behind."""
-        with (self.folder / "lock").open("w") as lock:
+        with _room(self.folder):
+            handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        with os.fdopen(handle, "w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise InputError(f"{self.folder}: another process is training in it") from error
             for left in [*self.folder.glob("*.part"), *self._checkpoints().glob("*.part")]:
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
             yield
 
     def save(self, step: int, weights: Tensors, state: Tensors, progress: dict[str, Any], keep: int) -> Checkpoint:
@@ -121,7 +125,7 @@ class Run:
         with _room(self.folder):
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir()
-            hashes = {}
+            hashes = {"progress": _digest(progress)}
             for name, tensors in zip(FILES, (weights, state), strict=True):
                 save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, part / name)
                 hashes[name] = _hash(part / name)
@@ -151,7 +155,7 @@ class Run:
         for checkpoint in self.checkpoints():
             try:
                 checkpoint.check()
-            except InputError as error:
+            except (InputError, OSError) as error:
                 tell(f"{error}; falling back to the checkpoint before it")
                 continue
             return checkpoint
@@ -166,7 +170,7 @@ class Run:
             try:
                 best.check()
                 return best
-            except InputError as error:
+            except (InputError, OSError) as error:
                 tell(f"{error}; falling back to the newest")
         newest = self.newest(tell)
         if newest is None:
@@ -249,6 +253,10 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _digest(table: Any) -> str:
+    return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
+
+
 def _text(path: Path) -> str:
     """A small text file inside the run: no link out of it, nothing endless."""
     try:
@@ -262,7 +270,7 @@ def _text(path: Path) -> str:
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

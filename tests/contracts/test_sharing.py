@@ -1,8 +1,8 @@
 """Hypotheses share what was read of their source: each goes on as if it had a source of its own."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from regard.model.attention.attention import fold, unfold
-from regard.model.memory import Held, KeysValues, Memory, Sliding
+from regard.model.memory import Branches, Held, KeysValues, Memory, Past, Sliding
 from regard.model.menu import MENU
 from regard.model.watch import watch
 
-from .small import VOCABULARY, Case, answerers, every, few, small, some, tokens, translators, unchecked
+from .small import VOCABULARY, Case, answerers, choices, every, few, small, some, tokens, translators, unchecked
 
 LENGTHS = torch.tensor([7, 3, 1, 5])
 
@@ -26,13 +26,20 @@ def looking() -> list[Case]:
     return [case for case in translators() if str(case).startswith("recurrent-") and "concat" not in str(case)]
 
 
-def windows() -> list[Case]:
-    """What a Transformer keeps of its own past, with every attention to the source."""
+def pasts() -> list[Case]:
+    """What a Transformer keeps of its own past, by every kernel and pattern, with some attention to the source."""
+    looks = {"window": "linear", "local_global": "additive", "causal": "general", "full": "multihead"}
     cases = []
-    for pattern, cross in (("window", "linear"), ("local_global", "additive"), ("window", "multihead")):
-        parts = {"pattern": small("pattern", pattern, width=2), "cross": small("attention", cross)}
-        decoder = small("decoder", "transformer", **parts)
-        cases.append(Case(f"{pattern}-{cross}", small("model", "seq2seq", decoder=decoder)))
+    for (pattern, cross), kernel in product(looks.items(), choices("attention", "multihead", "kernel")):
+        decoder = small(
+            "decoder",
+            "transformer",
+            attention=small("attention", "multihead", kernel=kernel),
+            cross=small("attention", cross),
+            pattern=small("pattern", pattern, **({"width": 2} if "width" in small("pattern", pattern) else {})),
+            positions=small("positions", "alibi" if kernel == "naive" else "rotary"),
+        )
+        cases.append(Case(f"{pattern}-{cross}-{kernel}", small("model", "seq2seq", decoder=decoder)))
     return cases
 
 
@@ -71,11 +78,15 @@ class Desk:
     def _pick(self, rows: Tensor) -> None:
         self.sentences, self.written, self.states = self.sentences[rows], self.written[rows], self.states[rows]
 
-    def check(self) -> None:
-        """Every state so far is that of the model at once, with a source for every row."""
+    def at_once(self) -> Tensor:
+        """All rows anew, with a source for each."""
         lengths = None if self.lengths is None else self.lengths[self.sentences]
-        wanted = self.model.states(self.source[self.sentences], self.written, lengths)
-        torch.testing.assert_close(self.states, wanted, rtol=1e-5, atol=1e-5)
+        states: Tensor = self.model.states(self.source[self.sentences], self.written, lengths)
+        return states
+
+    def check(self) -> None:
+        """Every state so far is that of the model at once."""
+        torch.testing.assert_close(self.states, self.at_once(), rtol=1e-5, atol=1e-5)
         kept = {len(tensor) for name in Memory.SOURCE for entry in self.memory[name] for tensor in entry.tensors()}
         assert kept <= {len(self.sentences) // self.memory.share}
 
@@ -85,7 +96,7 @@ def moved(share: int, *parents: list[int]) -> list[int]:
     return [sentence * share + beam for sentence, *beams in parents for beam in beams]
 
 
-@every([*answerers(), *looking(), *windows()])
+@every([*answerers(), *looking(), *pasts()])
 def test_hypotheses_that_share_a_source_go_on_as_if_each_had_its_own(case: Case) -> None:
     with torch.no_grad(), unchecked():
         desk = Desk.of(case.build(), 4, LENGTHS)
@@ -139,36 +150,54 @@ def test_what_was_read_of_the_source_is_held_once(case: Case) -> None:
         desk.spread(5)
         desk.reorder(moved(5, *([sentence, 4, 3, 2, 1, 0] for sentence in range(4))))
         assert [tensor.data_ptr() for entry in source for tensor in entry.tensors()] == before  # nor copied
-        assert desk.memory.nbytes - sum(entry.nbytes for entry in source) == 5 * own
+        assert desk.memory.nbytes - sum(entry.nbytes for entry in source) <= 5 * own
 
 
-@contextmanager
-def looked(model: Any) -> Iterator[dict[str, Tensor]]:
-    """The weights of every look at a source."""
-    found: dict[str, Tensor] = {}
-    with watch(model) as seen:
-        yield found
-    found.update({name: sight.weights for name, sight in seen.items() if name.endswith("cross")})
+def seen(model: Any, ending: str, act: Callable[[], object]) -> list[Tensor]:
+    """The weights of every attention with such a name during an act."""
+    with torch.no_grad(), unchecked(), watch(model) as sights:
+        act()
+    return [sight.weights for name, sight in sights.items() if name.startswith("decoder") and name.endswith(ending)]
 
 
 @pytest.mark.parametrize("attention", MENU.parts["attention"])
-def test_what_each_hypothesis_looks_at_can_be_watched(attention: str) -> None:
+def test_what_each_hypothesis_sees_of_the_source_can_be_watched(attention: str) -> None:
     """The looks of a sentence's hypotheses stand one after another, position by position."""
     decoder = small("decoder", "transformer", cross=small("attention", attention))
     model = Case(attention, small("model", "seq2seq", decoder=decoder)).build()
     share, steps = 3, 2
-    target = tokens(4 * share, steps, 1, VOCABULARY)
-    with torch.no_grad(), looked(model) as shared:
+    with watch(model):  # linear attention keeps its keys only for those who watch
         desk = Desk.of(model, 4, LENGTHS)
-        desk.spread(share)
-        model.step(target, desk.memory)
-    with torch.no_grad(), looked(model) as alone:
-        model.states(desk.source[desk.sentences], target, LENGTHS[desk.sentences])
-    assert shared.keys() == alone.keys()
-    assert len(shared) == 2
-    for name, weights in shared.items():
+    desk.spread(share)
+    shared = seen(model, "cross", lambda: desk.step(steps, seed=1))
+    alone = seen(model, "cross", desk.at_once)
+    assert len(shared) == len(alone) == 2
+    for weights, wanted in zip(shared, alone, strict=True):
         each = weights.unflatten(2, (share, steps)).transpose(1, 2).flatten(0, 1)
-        torch.testing.assert_close(each, alone[name], rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(each, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("pattern", MENU.parts["pattern"])
+@pytest.mark.parametrize("attention", [kind for kind in MENU.parts["attention"] if kind != "linear"])
+def test_what_each_hypothesis_sees_of_its_own_past_can_be_watched(attention: str, pattern: str) -> None:
+    """Columns are positions, whoever of the sentence's hypotheses wrote them."""
+    parts = {"attention": small("attention", attention), "pattern": small("pattern", pattern)}
+    model = Case(attention, small("model", "seq2seq", decoder=small("decoder", "transformer", **parts))).build()
+    share = 3
+    with torch.no_grad(), unchecked():
+        desk = Desk.of(model, 4, LENGTHS)
+        desk.step(2, seed=1)
+        desk.spread(share)
+        desk.step(1, seed=2)
+        desk.reorder(moved(share, [0, 2, 0, 0], [1, 1, 2, 1], [3, 2, 1, 0]))
+        desk.step(1, seed=3)
+        desk.reorder(moved(share, [0, 1, 1, 2], [2, 0, 2, 0]))
+    stepped = seen(model, "attention", lambda: desk.step(1, seed=4))
+    whole = seen(model, "attention", desk.at_once)
+    assert len(stepped) == len(whole) == 2
+    for weights, wanted in zip(stepped, whole, strict=True):
+        each = weights.transpose(1, 2).reshape(2 * share, -1, 1, weights.shape[-1]) if len(weights) == 2 else weights
+        torch.testing.assert_close(each, wanted[:, :, -1:], rtol=1e-5, atol=1e-5)
 
 
 @some
@@ -195,20 +224,64 @@ class Noted(Held):
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 def test_rows_are_spread_on_their_own_device(device: str) -> None:
     entry = Noted(torch.zeros(2, 3, device=device))
-    memory = Memory(past=KeysValues(), state=entry)
+    memory = Memory(state=entry, lengths=Held(torch.zeros(2, device=device)))
     memory.spread(3, 2)
     assert entry.held[0].shape == (6, 3)
     assert entry.rows.device == entry.held[0].device
 
 
+@some
+@given(st.data())
+def test_every_hypothesis_reads_its_own_line(data: st.DataObject) -> None:
+    """Keys say who wrote them: whatever is kept, what a row may see is what was written on its way here."""
+    count, share, early = (data.draw(st.integers(1, 3)) for _ in range(3))
+    memory = Memory(past=KeysValues())
+    lines = [[100 * row + step for step in range(early)] for row in range(count)]
+    if data.draw(st.booleans()):  # room that is not used yet
+        append(memory, [[float(key) for key in line[:1]] for line in lines])
+        for step in range(1, early):
+            append(memory, [[float(line[step])] for line in lines])
+    else:
+        append(memory, [[float(key) for key in line] for line in lines])
+    memory.spread(share, count)
+    lines = [list(line) for line in lines for _ in range(share)]
+    for step in range(early, early + data.draw(st.integers(1, 5))):
+        new = [1000 * (step + 1) + row for row in range(len(lines))]
+        keys, values, at, visible = append(memory, [[float(key)] for key in new])
+        lines = [[*line, key] for line, key in zip(lines, new, strict=True)]
+        assert memory.length == step + 1
+        assert torch.equal(values, -keys)
+        for row, line in enumerate(lines):
+            sentence, beam = (row, 0) if len(keys) == len(lines) else divmod(row, share)
+            shown = visible[sentence, beam]
+            assert keys[sentence, 0, shown, 0].tolist() == line
+            assert at[shown].tolist() == list(range(step + 1))
+        here = len(lines) // share
+        stay = data.draw(st.lists(st.sampled_from(range(here)), min_size=1, max_size=here, unique=True))
+        beams = st.lists(st.integers(0, share - 1), min_size=share, max_size=share)
+        rows = moved(share, *([sentence, *data.draw(beams)] for sentence in stay))
+        memory.reorder(torch.tensor(rows))
+        lines = [lines[row] for row in rows]
+
+
+def append(memory: Memory, keys: list[list[float]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """New keys, a list a row; what is kept, where it stands, and what each row may see of it."""
+    (past,) = memory["past"]
+    assert isinstance(past, Past)
+    new = torch.tensor(keys)[:, None, :, None]
+    kept, values, at = past.append(new, -new)
+    if isinstance(past, Branches):
+        return kept, values, at, past.visible()[:, 0]
+    return kept, values, at, torch.ones(len(kept), 1, kept.shape[2], dtype=torch.bool)
+
+
 def test_what_is_held_of_rows_and_of_sources_moves_apart() -> None:
-    past, recent, state = KeysValues(), Sliding(2, 1), Held(torch.tensor([[0.0], [10.0], [20.0]]))
+    recent, state = Sliding(2, 1), Held(torch.tensor([[0.0], [10.0], [20.0]]))
     for step in range(4):
         keys = torch.tensor([step, 10.0 + step, 20.0 + step]).view(3, 1, 1, 1)
-        past.append(keys, -keys)
         recent.append(keys, -keys)
     cross, lengths = Held(torch.tensor([[0.5], [10.5], [20.5]])), Held(torch.tensor([7, 8, 9]))
-    memory = Memory(past=[past, recent], state=state, cross=cross, lengths=lengths)
+    memory = Memory(past=recent, state=state, cross=cross, lengths=lengths)
     assert memory.share == 1
     memory.spread(2, 3)
     assert memory.share == 2
@@ -219,11 +292,10 @@ def test_what_is_held_of_rows_and_of_sources_moves_apart() -> None:
     assert state.held[0].flatten().tolist() == [5, 4, 0, 0]
     assert cross.held[0].flatten().tolist() == [20.5, 0.5]
     assert memory.source_mask().key_lengths.tolist() == [9, 7]
-    assert past.tensors()[0][:, 0, :, 0].tolist() == [[20, 21, 22, 23]] * 2 + [[0, 1, 2, 3]] * 2
     new = torch.tensor([24.0, 24.5, 4.0, 4.5]).view(4, 1, 1, 1)
     keys, values, at = recent.append(new, -new)
     assert at.tolist() == [0, 3, 4]
     assert keys[:, 0, :, 0].tolist() == [[20, 23, 24], [20, 23, 24.5], [0, 3, 4], [0, 3, 4.5]]
     assert torch.equal(values, -keys)
     memory.reorder(torch.tensor([], dtype=torch.long))
-    assert [len(entry.tensors()[0]) for entry in memory] == [0] * 5
+    assert [len(entry.tensors()[0]) for entry in memory] == [0] * 4

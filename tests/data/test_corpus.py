@@ -128,6 +128,22 @@ def test_what_a_killed_process_left_is_never_used(vocabulary: Vocabulary, kept: 
     assert sorted(path.name for path in kept.iterdir()) == [folder.name, f"{folder.name}.1.part"]
 
 
+def test_a_folder_gets_its_name_last(vocabulary: Vocabulary, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed just before, there would be nothing by that name."""
+    seen: list[set[str]] = []
+    rename = Path.rename
+
+    def noted(part: Path, folder: Path) -> Path:
+        assert not folder.exists()
+        seen.append({file.name for file in part.iterdir()})
+        return rename(part, folder)
+
+    monkeypatch.setattr(Path, "rename", noted)
+    encode(Told(PAIRS), vocabulary, "train", 99)
+    (folder,) = kept.iterdir()
+    assert seen == [{file.name for file in folder.iterdir()}]
+
+
 def test_an_interruption_leaves_nothing(vocabulary: Vocabulary, kept: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         encode(Interrupted(PAIRS), vocabulary, "train", 99)

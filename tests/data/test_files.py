@@ -228,7 +228,7 @@ def test_shares_are_about_as_large_as_asked_for(tmp_path: Path) -> None:
 def test_what_is_in_a_validation_file_is_nowhere_else(train: list[Pair], valid: list[Pair], share: float) -> None:
     """Neither in what is trained on, nor in a test share of it."""
     own = [(f"{n}", f"{n}") for n in range(30)]
-    valid = [("v", "v"), own[0], own[1], *valid]
+    valid = [("v", "v"), *own[:10], *valid]
     with tempfile.TemporaryDirectory() as folder:
         names = [
             tsv(Path(folder), [f"{one}\t{other}" for one, other in some], name)
@@ -240,7 +240,7 @@ def test_what_is_in_a_validation_file_is_nowhere_else(train: list[Pair], valid: 
     assert not {*splits["train"], *splits["test"]} & {*splits["valid"]}
     assert {*splits["train"], *splits["test"]} == {*own, *whole(train)} - {*whole(valid)}
     assert bool(splits["test"]) == bool(share)
-    assert data.troubles["train"].count("also in the validation or test file") >= 2
+    assert data.troubles["train"].count("also in the validation or test file") >= 10
 
 
 def test_the_fingerprint_is_that_of_the_content(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The task of translation: what is learnt from, and what a model is judged by."""
 
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -14,6 +14,7 @@ from regard.data.files import Files
 from regard.data.tokens import BEGIN, LEAST, Characters, Words
 from regard.data.toys import Toys
 from regard.decoding.sample import Greedy
+from regard.decoding.search import Search
 from regard.errors import InputError
 from regard.model.assembly import Seq2Seq
 from regard.tasks import translation
@@ -36,7 +37,7 @@ def task() -> Translation:
 
 @pytest.fixture
 def model(task: Translation) -> Seq2Seq:
-    return seq2seq("recurrent", len(task.vocabulary.target), ends=4.0)
+    return seq2seq("recurrent", len(task.vocabulary.target), ends=1.0)
 
 
 def naive(model: Seq2Seq, batch: Batch, smoothing: float) -> Tensor:
@@ -160,32 +161,29 @@ def test_what_is_translated_is_compared_with_its_own_reference(
 
 
 def test_validation_stops_when_asked(task: Translation, model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whenever it is asked to, it gives no scores at all."""
-    translated: list[int] = []
-    translate = Translator.translate
+    """Whenever it is asked to, it does no more and gives no scores at all."""
+    answers, translated, translate = [False], [0], Translator.translate
 
-    def noted(self: Translator, texts: Any, search: Any) -> list[Translated]:
-        translated.append(len(texts))
+    def noted(self: Translator, texts: list[str], search: Search) -> list[Translated]:
+        assert not answers[-1]
+        translated[0] += len(texts)
         return translate(self, texts, search)
 
     monkeypatch.setattr(Translator, "translate", noted)
-    monkeypatch.setattr(translation.Translator, "batch", 4)
-    asked = 0
+    monkeypatch.setattr(translation, "Translator", partial(Translator, batch=4))
 
-    def count() -> bool:
-        nonlocal asked
-        asked += 1
-        return asked > patience
+    def stop_after(questions: int) -> dict[str, float] | None:
+        answers[:], translated[0] = [False], 0
+        return task.validate(model, lambda: answers.append(len(answers) > questions) or answers[-1])
 
-    patience = 10_000
-    assert task.validate(model, count) is not None
-    questions, everything = asked, sum(translated)
-    assert everything == 9
+    assert stop_after(999) is not None
+    questions = len(answers) - 1
+    assert (translated[0], questions) == (9, 5)  # a batch for the loss, three for BLEU, and before the scores are given
+    done = []
     for patience in range(questions):
-        asked, translated[:] = 0, []
-        assert task.validate(model, count) is None
-        assert sum(translated) <= max(0, 9 * patience // questions + 4)
-    assert patience > 1
+        assert stop_after(patience) is None
+        done.append(translated[0])
+    assert done == [0, 0, 4, 8, 9]
 
 
 def test_without_held_out_pairs_there_is_nothing_to_judge(tmp_path: Path) -> None:

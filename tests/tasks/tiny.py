@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from regard.data.tokens import END
+from regard.data.tokens import END, LEAST
 from regard.model.assembly import Seq2Seq
 from regard.model.build import build
 
@@ -20,7 +20,7 @@ STACKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def seq2seq(kind: str, words: int, ends: float = 0.0) -> Seq2Seq:
-    """`ends` makes the end likelier, so that hypotheses have several lengths."""
+    """Writes whole words rather than bytes; `ends` makes the end likelier, so that there are several lengths."""
     encoder, decoder = STACKS[kind]
     sizes = {"width": 16, "source_vocabulary": words, "target_vocabulary": words}
     torch.manual_seed(0)
@@ -29,6 +29,7 @@ def seq2seq(kind: str, words: int, ends: float = 0.0) -> Seq2Seq:
     model.double().eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
+            parameter.add_(0.5 * torch.randn_like(parameter))
+        model.head.bias[END + 1 : LEAST] -= 9.0
         model.head.bias[END] += ends
     return model

@@ -1,5 +1,6 @@
 """regard evaluate: how good a run is on data it has not seen."""
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,7 @@ def evaluate(
     from regard.trained import evaluate as evaluated
     from regard.trained import open_run
 
-    trained = open_run(run, console.print)
+    trained = open_run(run, lambda said: print(said, file=sys.stderr))
     with progress(100) as tell:
         told = 0
 

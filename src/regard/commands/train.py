@@ -38,7 +38,7 @@ def train(
 
 def _farewell(folder: Path, stopped: bool) -> None:
     if stopped:
-        console.print(f"Stopped; all is saved. Go on: [bold]regard train {folder} --resume[/]")
+        console.print(f"Stopped; all is saved. Go on: [bold]regard train {folder} --resume[/]", soft_wrap=True)
         return
-    console.print(f"Next: [bold]regard evaluate {folder}[/]")
-    console.print(f"      [bold]regard translate {folder} 'your text'[/]")
+    console.print(f"Next: [bold]regard evaluate {folder}[/]", soft_wrap=True)
+    console.print(f"      [bold]regard translate {folder} 'your text'[/]", soft_wrap=True)

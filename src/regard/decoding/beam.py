@@ -52,12 +52,14 @@ class Beam(Search):
         return [sorted(found, key=lambda hypothesis: -hypothesis.score)[: self.best] for found in ended]
 
     def _best(self, logits: Float[Tensor, "R V"], scores: Float[Tensor, "B K"]) -> "Candidates":
-        """The 2K best continuations of every sentence: enough, should K of them end here."""
-        count = min(2 * self.size, logits.shape[1])
-        best, columns = top(logits, count)
-        norm = logits.logsumexp(-1, keepdim=True).clamp(min=torch.finfo(logits.dtype).min)  # all barred: no ∞ - ∞
-        best = best - norm + scores.view(-1, 1)
-        totals, places = best.view(len(scores), -1).topk(2 * self.size)  # of all beams: a few words are enough
+        """The 2K best continuations of every sentence: enough, should K of them end here.
+
+        A beam needs only its own K + 1 best: one of them may end, and no more than K can go on.
+        """
+        count = min(self.size + 1, logits.shape[1])
+        best, columns = top(logits.log_softmax(-1), count)
+        best = best.nan_to_num(-torch.inf, neginf=-torch.inf) + scores.view(-1, 1)  # nan: all words are barred
+        totals, places = best.view(len(scores), -1).topk(2 * self.size)
         return Candidates(totals, places // count, columns.view(len(scores), -1).gather(1, places))
 
     def _note(
@@ -110,10 +112,9 @@ def top(logits: Float[Tensor, "R V"], count: int) -> tuple[Float[Tensor, "R C"],
     blocks = size // BLOCK
     if blocks <= 2 * count:
         return logits.topk(count)
-    body, rest = logits[:, : blocks * BLOCK].view(rows, BLOCK, blocks), logits[:, blocks * BLOCK :]
-    best = body.amax(1).topk(count).indices
-    places = (torch.arange(BLOCK, device=logits.device)[:, None] * blocks + best[:, None]).flatten(1)
-    if rest.shape[1]:
+    best = logits[:, : blocks * BLOCK].unflatten(1, (blocks, BLOCK)).amax(-1).topk(count).indices
+    places = (best[..., None] * BLOCK + torch.arange(BLOCK, device=logits.device)).flatten(1)
+    if size % BLOCK:
         tail = torch.arange(blocks * BLOCK, size, device=logits.device).expand(rows, -1)
         places = torch.cat([places, tail], 1)
     found, chosen = logits.gather(1, places).topk(count)

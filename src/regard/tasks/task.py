@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from regard.model.assembly import Assembly
 B = TypeVar("B", bound="Piece")
 
 
+@runtime_checkable
 class Piece(Protocol):
     """A batch, as far as the loop needs to know it."""
 
@@ -27,6 +28,7 @@ class Piece(Protocol):
     def part(self: B, number: int, of: int) -> B: ...
 
 
+@runtime_checkable
 class Endless(Protocol):
     """Batches by step number; `len` is an epoch."""
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.errors import FailedError
 from regard.model.assembly import Assembly
 from regard.model.mlp.experts import balance_loss
-from regard.model.weights import named
+from regard.model.weights import fit, named
 from regard.tasks.task import Task
 from regard.training.optimizer import parameters
 from regard.training.parallel import Team
@@ -141,6 +141,7 @@ class Learner:
     @torch.no_grad()
     def restore(self, weights: dict[str, Tensor], state: dict[str, Tensor]) -> None:
         """Continue exactly from what `weights` and `state` gave."""
+        fit(self.model, {name: list(tensor.shape) for name, tensor in weights.items()})
         for name, tensor in self._named():
             self.team.place(tensor, state.get(f"weights/{name}", weights[name]))
             if self.averages:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from regard.errors import FailedError, RecipeError
+from regard.errors import FailedError, InputError, RecipeError
 from regard.model.assembly import Assembly
 from regard.model.weights import fill
 from regard.runs import Run
@@ -61,13 +61,14 @@ class Stop:
     """Somebody wants this to end: asked between steps and between batches of a validation."""
 
     asked: bool = False
+    heeded: bool = False
 
     def __call__(self) -> bool:
         return self.asked
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """^C and SIGTERM ask once; asked twice, ^C interrupts at once."""
+        """^C and SIGTERM ask once; asked twice, ^C interrupts at once, as both do while nobody heeds them."""
         old = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -76,7 +77,7 @@ class Stop:
                 signal.signal(number, handler)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked and number == signal.SIGINT:
+        if not self.heeded or (self.asked and number == signal.SIGINT):
             raise KeyboardInterrupt
         self.asked = True
 
@@ -113,6 +114,8 @@ class Loop:
     def resume(self, tell: Callable[[str], None]) -> None:
         """From the newest whole checkpoint, if there is one."""
         checkpoint = self.run.newest(tell if self.team.leads else lambda _: None)
+        if checkpoint is None and self.run.checkpoints():
+            raise InputError(f"{self.run.folder}: none of its checkpoints is whole; train a new run in another --out")
         if checkpoint is not None:
             self.learner.restore(checkpoint.tensors("weights.safetensors"), checkpoint.tensors("state.safetensors"))
             self.progress = Progress(**checkpoint.progress())
@@ -123,6 +126,7 @@ class Loop:
 
     def __iter__(self) -> Iterator[Event]:
         learner, progress = self.learner, self.progress
+        self.stop.heeded = True
         size = sum(parameter.numel() for parameter in learner.model.parameters())
         epoch = len(learner.batches) // self.settings.accumulate
         yield Started(self.run.folder, progress.step, learner.total, epoch, size)
@@ -162,12 +166,12 @@ class Loop:
         best = self.progress.best is None or value > self.progress.best
         self.progress.validated, self.progress.scores = step, scores
         self.progress.waited = 0 if best else self.progress.waited + 1
+        yield Validated(step, scores, best)  # before it is saved as done: killed in between, it is logged again
         if best:
             self.progress.best, self.progress.best_step = value, step
             yield from self._save()
             if self.team.leads:
                 self.run.point("best", f"step-{step}")
-        yield Validated(step, scores, best)
 
     def _scores(self) -> dict[str, float] | None:
         """The leading process looks, with the weights a user would get; the others wait."""

@@ -82,9 +82,10 @@ def _wish(
                 f"{recipe}: there is a run already; go on with --resume, or name a recipe and another --out"
             )
         return read(str(Path(recipe) / "recipe.toml"), overrides), Path(recipe)
-    table = read(recipe, overrides) if isinstance(recipe, str) else recipe
     if resume and out is None:
-        raise InputError("--resume: which run? name its folder: `regard train runs/NAME --resume`")
+        what = "not a run folder" if isinstance(recipe, str) and Path(recipe).is_dir() else "which run is meant?"
+        raise InputError(f"--resume {recipe}: {what}; name the folder of a run: `regard train runs/NAME --resume`")
+    table = read(recipe, overrides) if isinstance(recipe, str) else recipe
     return table, Path(out) if out is not None else _free(Path("runs") / _name(recipe))
 
 

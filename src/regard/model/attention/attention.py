@@ -6,12 +6,13 @@ queries ask, keys are compared with them, values are mixed by the result
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.attention.view import View
 from regard.model.mask import Mask
-from regard.model.memory import Entry, Held, KeysValues, Past, Sliding
+from regard.model.memory import Branches, Entry, Held, KeysValues, Past, Sliding
 from regard.model.positions import Nowhere, Places, Positions, Where
 from regard.model.watch import Tap
 
@@ -102,12 +103,16 @@ class Attention(nn.Module, ABC):
         else:
             asked, keys, values = self.both(queries)
             asked, keys = places.rotate(asked), places.rotate(keys)
+            slopes = places.slopes(asked.shape[1])
+            if isinstance(memory, Branches):
+                steps = zip(asked.split(1, 2), keys.split(1, 2), values.split(1, 2), strict=True)
+                return torch.cat([self._branch(*step, memory, slopes) for step in steps], 1)
             at = None
             if isinstance(memory, Past):
                 fresh = memory.length == 0
                 kept = memory.append(keys, values)
                 keys, values, at = (keys, values, None) if fresh else kept
-            view = View(mask, places.slopes(asked.shape[1]), at)
+            view = View(mask, slopes, at)
         if self.tap.watched:
             self._show(asked, keys, view)
         return self.answer(self.mix(asked, keys, values, view))
@@ -121,8 +126,22 @@ class Attention(nn.Module, ABC):
             self._show(folded, keys, view)
         return self.answer(unfold(self.mix(folded, keys, values, view), len(asked)))
 
+    def _branch(
+        self, asked: Tensor, keys: Tensor, values: Tensor, memory: Branches, slopes: Tensor | None
+    ) -> Float[Tensor, "R 1 D"]:
+        """One step of several hypotheses a sentence: each reads its own line of what all have written."""
+        keys, values, at = memory.append(keys, values)
+        view = View(Mask(), slopes, at, memory.visible())
+        folded = fold(asked, len(keys))
+        if self.tap.watched:
+            self._show(folded, keys, view)
+        return self.answer(unfold(self.mix(folded, keys, values, view), len(asked)))
+
     def _show(self, asked: Tensor, keys: Tensor, view: View) -> None:
-        """To those who watch, at any later time: columns are positions, also where a memory kept only some."""
+        """To those who watch, at any later time: columns are positions, also where a memory kept only some.
+
+        Added up, since several hypotheses wrote a position, of which each sees one.
+        """
         at = view.at
         kept = keys if at is None else keys.clone()  # the memory will write over its own
 
@@ -130,7 +149,7 @@ class Attention(nn.Module, ABC):
             weights = self.weigh(asked, kept, view, rows)
             if at is None:
                 return weights
-            return weights.new_zeros(*weights.shape[:3], int(at[-1]) + 1).index_copy(3, at, weights)
+            return weights.new_zeros(*weights.shape[:3], int(at[-1]) + 1).index_add(3, at, weights)
 
         self.tap(asked.shape[2], weigh)
 

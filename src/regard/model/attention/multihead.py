@@ -57,7 +57,7 @@ class Multihead(Attention):
         self, x: Float[Tensor, "B T D"]
     ) -> tuple[Float[Tensor, "B H T K"], Float[Tensor, "B G T K"], Float[Tensor, "B G T K"]]:
         """[Q K V] = X [W_Q W_K W_V] in one product [N3:92-99]."""
-        if x.shape[1] == 1:  # joining the matrices would cost as much as the product
+        if x.shape[1] == 1 or not isinstance(self.query, nn.Linear):  # joining would cost as much as the product
             return self.ask(x), *self.read(x)
         weight = torch.cat([self.query.weight, self.data.weight])
         bias = None if self.query.bias is None else torch.cat([self.query.bias, self.data.bias])

@@ -14,12 +14,13 @@ class View:
     """Who may look at whom, what distance costs each head, and where the keys of a memory stand.
 
     Without `at`, queries and keys are numbered from 0. With it, the keys stand there and the
-    queries are the last T of them.
+    queries are the last T of them. `chosen` says outright who sees what, where no structure does.
     """
 
     mask: Mask
     slopes: Float[Tensor, "H"] | None = None
     at: Int[Tensor, "S"] | None = None
+    chosen: Bool[Tensor, "B 1 T S"] | None = None
 
     def standing(self, queries: int, keys: int, device: torch.device) -> tuple[Int[Tensor, "T"], Int[Tensor, "S"]]:
         """The positions of all queries and keys."""
@@ -29,6 +30,8 @@ class View:
 
     def visible(self, queries: int, keys: int, device: torch.device, rows: slice) -> Bool[Tensor, "#B 1 t S"]:
         """The dense mask, or some rows of it."""
+        if self.chosen is not None:
+            return self.chosen[:, :, rows]
         queries_at, keys_at = self.standing(queries, keys, device)
         if self.mask.segments is not None:  # packed rows are known by their number
             return self.mask.dense(queries_at, keys_at)[:, :, rows]

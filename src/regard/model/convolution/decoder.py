@@ -49,7 +49,7 @@ class ConvolutionDecoder(Decoder):
         self.close = residual.build(norm.build(width), dropout).closing()
 
     def start(self, encoded: Encoded | None, rows: int) -> Memory:
-        like = self.layers[0].mix.weight
+        like = next(self.parameters())
         memory = Memory(tail=[Held(like.new_zeros(rows, layer.tail, self.out_width)) for layer in self.layers])
         if encoded is not None:
             memory.entries["cross"] = [layer.remember(encoded.states, encoded.mask()) for layer in self.attention]

@@ -25,7 +25,7 @@ def fall(
 
     That costs under 1 % of a step and saves the widest tensor of every layer.
     """
-    if not torch.is_grad_enabled() or torch.is_autocast_enabled(inner.device.type):
+    if torch.is_autocast_enabled(inner.device.type):
         return F.linear(bent(inner, bend), weight, bias)
     out: Tensor = _Fall.apply(inner, weight, bias, bend)  # type: ignore[no-untyped-call]
     return out

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -79,8 +80,9 @@ class Swiglu(Mlp):
 
 
 def _down(inner: Float[Tensor, "B T I"], linear: nn.Linear, bend: Bend, dropout: float) -> Float[Tensor, "B T D"]:
-    if dropout:
-        return F.linear(F.dropout(bent(inner, bend), dropout), linear.weight, linear.bias)
+    if dropout or not torch.is_grad_enabled():
+        out: Tensor = linear(F.dropout(bent(inner, bend), dropout))
+        return out
     return fall(inner, linear.weight, linear.bias, bend)
 
 

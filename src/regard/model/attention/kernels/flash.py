@@ -46,8 +46,10 @@ def _additive(asked: Tensor, keys: Tensor, view: View) -> Tensor | None:
     mask, queries, length = view.mask, asked.shape[2], keys.shape[2]
     single = queries == 1 and view.at is not None  # one step after a memory that kept only what it may see
     queries_at, keys_at = view.standing(queries, length, asked.device)
-    visible = None
-    if mask.segments is not None or ((mask.causal or mask.window is not None) and not single):
+    visible = view.chosen
+    if visible is not None:
+        pass
+    elif mask.segments is not None or ((mask.causal or mask.window is not None) and not single):
         visible = mask.dense(queries_at, keys_at)
     elif mask.key_lengths is not None:
         visible = (keys_at < mask.key_lengths[:, None])[:, None, None]

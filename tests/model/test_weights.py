@@ -1,0 +1,106 @@
+"""Weights by name: each once, and never into a model they do not belong to."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from regard.errors import InputError
+from regard.model.assembly import Assembly
+from regard.model.build import build
+from regard.model.weights import fill, fit, named
+
+HEADS = {"kind": "multihead", "heads": 2}
+
+
+def made(width: int = 8, tie: str = "all") -> Assembly:
+    table: dict[str, Any] = {
+        "kind": "seq2seq",
+        "width": width,
+        "source_vocabulary": 11,
+        "target_vocabulary": 11,
+        "tie": tie,
+        "encoder": {"kind": "transformer", "layers": 1, "attention": HEADS},
+        "decoder": {"kind": "transformer", "layers": 1, "attention": HEADS, "cross": HEADS},
+    }
+    return build({"model": table})
+
+
+def shapes(model: nn.Module) -> dict[str, list[int]]:
+    return {name: list(tensor.shape) for name, tensor in named(model).items()}
+
+
+def test_a_tensor_used_twice_is_named_once() -> None:
+    tied, loose = named(made()), named(made(tie="none"))
+    assert len({id(tensor) for tensor in tied.values()}) == len(tied)
+    assert len(loose) == len(tied) + 2
+
+
+def test_every_parameter_has_a_name() -> None:
+    model = made()
+    assert {id(tensor) for tensor in model.parameters()} <= {id(tensor) for tensor in named(model).values()}
+
+
+def test_learnt_buffers_are_named_and_others_are_not() -> None:
+    class Counted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm1d(3)
+            self.register_buffer("made_again", torch.ones(2), persistent=False)
+
+    assert set(named(Counted())) == {
+        "norm.weight",
+        "norm.bias",
+        "norm.running_mean",
+        "norm.running_var",
+        "norm.num_batches_tracked",
+    }
+
+
+def test_filled_with_the_weights_of_another_it_is_the_same() -> None:
+    torch.manual_seed(1)
+    one, other = made(), made()
+    source, target = torch.randint(11, (2, 3, 5))
+    with torch.no_grad():
+        assert not torch.equal(one.eval()(source, target), other.eval()(source, target))
+        fill(other, {name: tensor.detach().clone() for name, tensor in named(one).items()})
+        assert torch.equal(one(source, target), other(source, target))
+
+
+def test_filling_copies_and_keeps_nothing_of_what_was_given() -> None:
+    model = made()
+    given = {name: torch.zeros_like(tensor) for name, tensor in named(model).items()}
+    fill(model, given)
+    for tensor in given.values():
+        tensor.fill_(1)
+    assert all(not tensor.detach().any() for tensor in named(model).values())
+
+
+@pytest.mark.parametrize("fault", ["missing", "one too many", "another shape", "another width"])
+def test_weights_of_another_model_are_refused_by_name_and_nothing_is_changed(fault: str) -> None:
+    model = made()
+    before = {name: tensor.detach().clone() for name, tensor in named(model).items()}
+    given = {name: torch.zeros_like(tensor) for name, tensor in before.items()}
+    last = list(given)[-1]
+    if fault == "missing":
+        del given[last]
+    elif fault == "one too many":
+        last = "extra.weight"
+        given[last] = torch.zeros(1)
+    elif fault == "another shape":
+        given[last] = torch.zeros(1, *given[last].shape)
+    else:
+        given, last = {name: tensor.detach() for name, tensor in named(made(width=10)).items()}, next(iter(given))
+    with pytest.raises(InputError, match=f"^{last}: .*they do not belong together$"):
+        fill(model, given)
+    for name, tensor in named(model).items():
+        assert torch.equal(tensor, before[name])
+
+
+def test_shapes_can_be_checked_before_a_model_is_made() -> None:
+    with torch.device("meta"):
+        shell = made()
+    fit(shell, shapes(made()))
+    with pytest.raises(InputError, match="do not belong together"):
+        fit(shell, shapes(made(width=10)))
