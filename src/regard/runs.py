@@ -15,15 +15,16 @@ import os
 import re
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import tomli_w
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save, save_file
 from torch import Tensor
 
 from regard.errors import FailedError, InputError
@@ -63,10 +64,7 @@ class Checkpoint:
         return progress
 
     def tensors(self, name: str) -> Tensors:
-        try:
-            return load_file(self.folder / name)
-        except (SafetensorError, OSError) as error:
-            raise InputError(f"{self.folder / name}: not a safetensors file: {error}") from error
+        return _tensors(self.folder / name)
 
     def shapes(self) -> dict[str, list[int]]:
         """Names and shapes of the weights, without reading them."""
@@ -87,7 +85,14 @@ class Run:
         self.facts = _json(folder / "facts.json")
 
     @classmethod
-    def create(cls, folder: Path, recipe: dict[str, Any], tokens: dict[str, Any], facts: dict[str, Any]) -> "Run":
+    def create(
+        cls,
+        folder: Path,
+        recipe: dict[str, Any],
+        tokens: dict[str, Any],
+        facts: dict[str, Any],
+        extras: Mapping[str, Tensors] = MappingProxyType({}),
+    ) -> "Run":
         """A new run; the recipe is written last, so that a folder with a recipe is whole."""
         if (folder / "recipe.toml").exists():
             raise InputError(f"{folder}: there is a run already; go on with --resume, or choose another --out")
@@ -95,6 +100,8 @@ class Run:
             (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
             _write(folder / "tokens.json", json.dumps(tokens, ensure_ascii=False).encode())
             _write(folder / "facts.json", json.dumps(facts).encode())
+            for name, tensors in extras.items():
+                _write(folder / name, save(tensors))
             _write(folder / "recipe.toml", tomli_w.dumps(recipe).encode())
         return cls(folder)
 
@@ -103,6 +110,10 @@ class Run:
         if not (folder / "recipe.toml").is_file():
             raise InputError(f"{folder}: not a run folder (no recipe.toml in it); `regard train` makes one")
         return cls(folder)
+
+    def extra(self, name: str) -> Tensors:
+        """One of the files written beside the weights."""
+        return _tensors(self.folder / name)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -255,6 +266,13 @@ def _hash(path: Path) -> str:
 
 def _digest(table: Any) -> str:
     return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
+
+
+def _tensors(path: Path) -> Tensors:
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path}: not a safetensors file: {error}") from error
 
 
 def _text(path: Path) -> str:

@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from regard.data.batches import Batches
 from regard.data.corpus import Vocabulary, encode
@@ -16,6 +18,7 @@ from regard.decoding.sample import Greedy
 from regard.decoding.search import Search
 from regard.errors import InputError
 from regard.model.assembly import Seq2Seq
+from regard.model.int8 import rounded
 from regard.model.weights import fill, fit
 from regard.recipe import Recipe
 from regard.runs import Run
@@ -49,8 +52,13 @@ class Trained:
         return Greedy() if max(beam, best) == 1 else Beam(size=max(beam or 5, best), best=best)
 
 
-def open_run(folder: str | Path, tell: Tell = print, device: str = "cpu") -> Trained:
-    """The best checkpoint of a run. The weights are checked against the recipe before anything is built."""
+def open_run(
+    folder: str | Path, tell: Tell = print, *, device: str = "cpu", int8: bool = False, shortlist: bool = False
+) -> Trained:
+    """The best checkpoint of a run. The weights are checked against the recipe before anything is built.
+
+    `int8` rounds all matrices to eight bits; `shortlist` scores only the words a source may call for.
+    """
     run = Run.open(Path(folder))
     recipe = Recipe.check(run.recipe, MENU)
     checkpoint = run.for_use(tell)
@@ -69,7 +77,16 @@ def open_run(folder: str | Path, tell: Tell = print, device: str = "cpu") -> Tra
     longest = run.facts.get("longest")
     if not isinstance(longest, int) or longest < 1:
         raise InputError(f"{folder}/facts.json: damaged: no length of the longest source in it")
-    return Trained(run, recipe, checkpoint.step, Translator(model.to(device).eval(), vocabulary, longest))
+    ready = (rounded(model) if int8 else model.to(device)).eval()
+    words = _shortlist(run, vocabulary) if shortlist else None
+    return Trained(run, recipe, checkpoint.step, Translator(ready, vocabulary, longest, words=words))
+
+
+def _shortlist(run: Run, vocabulary: Vocabulary) -> NDArray[np.int32]:
+    words = run.extra("shortlist.safetensors").get("words")
+    if words is None or words.ndim != 2 or len(words) != len(vocabulary.source) + 1 or words.is_floating_point():
+        raise InputError(f"{run.folder}/shortlist.safetensors: not the shortlist of this vocabulary")
+    return np.clip(words.numpy(), -1, len(vocabulary.target) - 1).astype(np.int32)
 
 
 def translate(

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from regard.decoding.sample import Greedy, Sample
-from regard.decoding.search import Writing
+from regard.decoding.search import Search, Writing
 from regard.model.memory import Memory
 
 SEEDS = st.integers(0, 10**6)
@@ -157,7 +157,7 @@ def test_what_has_no_chance_is_never_drawn(seed: int, size: int, temperature: fl
     assert found.sum() == 30
 
 
-@pytest.mark.parametrize("draw", [0.0, 0.25, 0.5, 1 - 2**-24])
+@pytest.mark.parametrize("draw", [0.0, 0.25, 0.5, 1 - 2**-24, 1.0])
 def test_neither_the_least_nor_the_greatest_draw_falls_beside(draw: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A draw on the border of two words, before the first and after the last."""
     monkeypatch.setattr(torch, "rand", lambda *size, generator: torch.tensor(draw))
@@ -184,6 +184,14 @@ def test_a_search_can_be_used_again() -> None:
     search = Sample(seed=5)
     once, again = (lines(search.write(Table.random(1, 4).writing([LONGEST] * 4))) for _ in range(2))
     assert once == again
+
+
+@pytest.mark.parametrize("search", [Greedy(), Sample(seed=4), Sample(top_k=3, top_p=0.9)], ids=["greedy", "all", "few"])
+def test_half_precision_chooses_alike(search: Search) -> None:
+    half = Table(Table.random(9, 5).logits.bfloat16())
+    whole = Table(half.logits.float())
+    limits = [LONGEST] * 5
+    assert lines(search.write(half.writing(limits))) == lines(search.write(whole.writing(limits)))
 
 
 def test_rows_that_are_alike_are_written_differently() -> None:

@@ -20,6 +20,8 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="Where the translations and the plot go; the run if not said.")
     ] = None,
+    int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
+    shortlist: Annotated[bool, typer.Option("--shortlist", help="Score only likely words: faster.")] = False,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Score a run: loss, BLEU, chrF, and BLEU by the length of the source."""
@@ -27,7 +29,7 @@ def evaluate(
     from regard.trained import evaluate as evaluated
     from regard.trained import open_run
 
-    trained = open_run(run, lambda said: print(said, file=sys.stderr))
+    trained = open_run(run, lambda said: print(said, file=sys.stderr), int8=int8, shortlist=shortlist)
     with progress(100) as tell:
         told = 0
 

@@ -26,6 +26,8 @@ def translate(
     beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
     n_best: Annotated[int, typer.Option(min=1, help="How many translations of each.")] = 1,
     attention: Annotated[bool, typer.Option("--attention", help="Draw which words were looked at.")] = False,
+    int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
+    shortlist: Annotated[bool, typer.Option("--shortlist", help="Score only likely words: faster.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON line per text, for machines.")] = False,
 ) -> None:
     """Translate with a trained run: order and empty lines are kept, long texts are split into sentences."""
@@ -33,7 +35,7 @@ def translate(
     from regard.trained import translate as translated
 
     lines = _lines(text, file)
-    trained = open_run(run, lambda said: print(said, file=sys.stderr))
+    trained = open_run(run, lambda said: print(said, file=sys.stderr), int8=int8, shortlist=shortlist)
     while some := list(islice(lines, TOGETHER)):
         for found in translated(trained, some, beam=beam, n_best=n_best):
             _write(trained, found, n_best, attention, json)

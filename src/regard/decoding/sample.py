@@ -92,6 +92,7 @@ class Sample(OneByOne):
 
     def narrow(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
         """Chances after temperature, top-k and top-p."""
+        logits = logits.float()  # half precision cannot sum so many small chances
         below = logits - logits.amax(-1, keepdim=True)  # so that no temperature is too low
         chances = (below / self.temperature).softmax(-1)
         if self.top_k and self.top_k < chances.shape[1]:

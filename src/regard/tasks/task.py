@@ -63,6 +63,10 @@ class Task(ABC):
     def facts(self) -> dict[str, Any]:
         """What else a run should know about its data."""
 
+    def extras(self) -> dict[str, dict[str, Tensor]]:
+        """Tensors worth keeping beside the weights, by the name of their file."""
+        return {}
+
     @abstractmethod
     def batches(self, tokens: int, seed: int) -> Endless:
         """The training data, in an order that depends on nothing but seed and step."""

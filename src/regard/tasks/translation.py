@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.data.batches import Batch, Batches
 from regard.data.corpus import Vocabulary, encode
 from regard.data.pairs import Pairs
+from regard.data.shortlist import shortlist
 from regard.data.tokens import Cutter
 from regard.decoding.sample import Greedy
 from regard.errors import InputError
@@ -59,6 +60,10 @@ class Translation(Task):
             "pairs": len(self.corpus),
             "longest": int(self.corpus.source.lengths().max()),
         }
+
+    def extras(self) -> dict[str, dict[str, Tensor]]:
+        words = shortlist(self.corpus, len(self.vocabulary.source), len(self.vocabulary.target))
+        return {"shortlist.safetensors": {"words": torch.from_numpy(words)}}
 
     def batches(self, tokens: int, seed: int) -> Batches:
         return Batches(self.corpus, tokens, seed)

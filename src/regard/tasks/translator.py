@@ -4,15 +4,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from regard.data.batches import rows
 from regard.data.corpus import Vocabulary
+from regard.data.shortlist import candidates
 from regard.data.tokens import BEGIN, END
 from regard.decoding.search import Hypothesis, Search, Writing
 from regard.model.assembly import Seq2Seq
+from regard.model.int8 import narrowed
 from regard.model.memory import Memory
 
 SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|(?<=[。！？])")
@@ -33,12 +37,14 @@ class Translated:
 
 @dataclass(frozen=True)
 class Translator:
-    """A trained model with its vocabulary, ready to translate. Sources longer than `longest` are split."""
+    """A trained model with its vocabulary, ready to translate. Sources longer than `longest` tokens are split."""
 
     model: Seq2Seq
     vocabulary: Vocabulary
     longest: int
     batch: int = 64
+    words: NDArray[np.int32] | None = None
+    """A shortlist: which words each source word may call for. Without it all words are scored at every step."""
 
     def translate(self, texts: Sequence[str], search: Search) -> list[Translated]:
         """All texts, in their order."""
@@ -59,16 +65,20 @@ class Translator:
     @torch.inference_mode()
     def _batch(self, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
         model = self.model
-        device = model.head.weight.device
+        head: nn.Module = model.head
+        device = next(model.parameters()).device
         source, lengths = (tensor.to(device) for tensor in rows(sources))
-        memory = model.start(source, lengths)
+        words = None
+        if self.words is not None:
+            words = torch.from_numpy(candidates(self.words, sources)).to(device)
+            head = narrowed(head, words)
 
         def step(tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R V"]:
-            logits: Tensor = model.head(model.step(tokens, memory)[:, -1])
+            logits: Tensor = head(model.step(tokens, memory)[:, -1])
             return logits
 
         first = torch.full((len(sources), 1), BEGIN, device=device)
-        return search.write(Writing(step, memory, first, 2 * lengths + 10, END))
+        return search.write(Writing(step, model.start(source, lengths), first, 2 * lengths + 10, END, words))
 
     def _split(self, text: str) -> list[list[int]]:
         """One row of ids if that fits, else one a sentence, and a long sentence cut between words."""

@@ -60,7 +60,7 @@ def training(
         task = _together(checked, settings, run, together)
         checked = fitted(checked, task)
         if run is None and together.leads:
-            run = Run.create(folder, checked.table(), task.tokens(), task.facts())
+            run = Run.create(folder, checked.table(), task.tokens(), task.facts(), task.extras())
         together.agree(False)
         run = run or Run.open(folder)
         _same(run, checked, task)
