@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -77,16 +77,18 @@ def open_run(
     longest = run.facts.get("longest")
     if not isinstance(longest, int) or longest < 1:
         raise InputError(f"{folder}/facts.json: damaged: no length of the longest source in it")
-    ready = (rounded(model) if int8 else model.to(device)).eval()
+    if int8:
+        rounded(model)
     words = _shortlist(run, vocabulary) if shortlist else None
-    return Trained(run, recipe, checkpoint.step, Translator(ready, vocabulary, longest, words=words))
+    translator = Translator(model.to(device).eval(), vocabulary, longest, words=words)
+    return Trained(run, recipe, checkpoint.step, translator)
 
 
-def _shortlist(run: Run, vocabulary: Vocabulary) -> NDArray[np.int32]:
+def _shortlist(run: Run, vocabulary: Vocabulary) -> NDArray[Any]:
     words = run.extra("shortlist.safetensors").get("words")
     if words is None or words.ndim != 2 or len(words) != len(vocabulary.source) + 1 or words.is_floating_point():
         raise InputError(f"{run.folder}/shortlist.safetensors: not the shortlist of this vocabulary")
-    return np.clip(words.numpy(), -1, len(vocabulary.target) - 1).astype(np.int32)
+    return words.clamp(-1, len(vocabulary.target) - 1).to(torch.int32).numpy()
 
 
 def translate(

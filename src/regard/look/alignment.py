@@ -61,7 +61,7 @@ def align(translator: Translator, source: str, target: str) -> Alignment:
     """Let the model write `target` for `source` once more, and watch where it looks."""
     model, vocabulary = translator.model, translator.vocabulary
     asked, said = vocabulary.source.encode([source])[0], vocabulary.target.encode([target])[0]
-    device = model.head.weight.device
+    device = next(model.parameters()).device
     ids, lengths = (tensor.to(device) for tensor in rows([asked]))
     with watch(model.decoder) as seen:
         model.states(ids, torch.tensor([[BEGIN, *said]], device=device), lengths)

@@ -64,11 +64,10 @@ def narrowed(head: nn.Module, chosen: Int[Tensor, "C"]) -> nn.Module:
     return Chosen(head, chosen)
 
 
-def rounded(model: nn.Module) -> nn.Module:
+def rounded(model: nn.Module) -> None:
     """Every linear layer of a model in eight bits, in place; for use, not for training."""
     for name, part in list(model.named_children()):
         if isinstance(part, nn.Linear):
             setattr(model, name, Rounded.of(part))
         else:
             rounded(part)
-    return model

@@ -15,12 +15,15 @@ SLICE = 2**23  # logits at a time: 32 MiB
 
 
 def cross_entropy(
-    states: Float[Tensor, "N O"], head: nn.Linear, wanted: Int[Tensor, "N"], smoothing: int | float = 0.0
+    states: Float[Tensor, "N O"], head: nn.Module, wanted: Int[Tensor, "N"], smoothing: int | float = 0.0
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """Σ −log p(wanted), smoothed for training, and the plain one for people to read.
 
     Smoothed: (1−ε) −log p(wanted) + ε mean_v −log p(v) [Szegedy et al. 2016]
     """
+    if not isinstance(head, nn.Linear):  # rounded to eight bits: nothing is learnt from it
+        plain = F.cross_entropy(head(states), wanted, reduction="sum")
+        return plain, plain
     known: tuple[Tensor | None, ...] = (states, head.weight, head.bias)
     if not torch.is_grad_enabled():  # else gradients would be made for nobody
         known = tuple(None if tensor is None else tensor.detach() for tensor in known)

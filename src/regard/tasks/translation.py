@@ -94,7 +94,7 @@ def held_loss(model: Seq2Seq, batches: Batches, stopped: Callable[[], bool] = la
     for batch in batches.in_order():
         if stopped():
             break
-        total += float(translation_loss(model, batch.to(model.head.weight.device)).plain)
+        total += float(translation_loss(model, batch.to(next(model.parameters()).device)).plain)
         count += batch.targets
     return total / max(count, 1)
 

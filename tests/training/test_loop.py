@@ -1,0 +1,746 @@
+"""The loop: what happens in which order, and that an interrupted run ends as if nothing had happened."""
+
+import errno
+import os
+import signal
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from toyruns import STACKS, Table, fingerprint, killed, recipe, tensors, until, whole
+
+from regard import runs
+from regard.data.batches import collate
+from regard.errors import FailedError, InputError, RecipeError
+from regard.model.build import build
+from regard.model.weights import named
+from regard.recipe import Recipe
+from regard.runs import FILES, Run
+from regard.tasks.task import Loss
+from regard.tasks.translation import Translation
+from regard.training.learner import Learner, Step
+from regard.training.loop import Ended, Event, Saved, Started, Stop, Validated
+from regard.training.menu import MENU
+from regard.training.parallel import Team
+from regard.training.train import prepare, train, training
+
+ALONE = Team(0, 1, torch.device("cpu"))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(os, "fsync", os.fstat)  # nobody pulls the plug here
+
+
+def after(step: int) -> Callable[[Event], bool]:
+    return lambda event: isinstance(event, Step) and event.number == step
+
+
+def kinds(events: list[Event]) -> list[str]:
+    """S step, V validated, v no better, C checkpoint; the first and the last left out."""
+    letters = {Step: "S", Saved: "C", Started: "", Ended: ""}
+    return ["Vv"[not event.best] if isinstance(event, Validated) else letters[type(event)] for event in events][1:-1]
+
+
+def ended(events: list[Event]) -> Ended:
+    assert isinstance(events[-1], Ended)
+    return events[-1]
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, scores: list[float], name: str = "loss") -> None:
+    """Validations that score what is said, one after another."""
+    said = iter(scores)
+    monkeypatch.setattr(Translation, "validate", lambda *_: {name: next(said)})
+
+
+# --- what happens ---------------------------------------------------------------------------------------------------
+
+
+def test_things_happen_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, [3.0, 1.0, 2.0])
+    events = whole(recipe(steps=7, validate_every=3, save_every=2), tmp_path / "run")
+    assert "".join(kinds(events)) == "SSCSVCSCSSVCSvC"
+    started = events[0]
+    assert isinstance(started, Started)
+    assert (started.folder, started.step, started.total) == (tmp_path / "run", 0, 7)
+    assert started.parameters == sum(tensor.numel() for tensor in tensors(tmp_path / "run").values())
+    assert ended(events) == Ended(7, "done")
+    steps = [event for event in events if isinstance(event, Step)]
+    assert [step.number for step in steps] == list(range(1, 8))
+    assert all(step.tokens > 0 and step.seconds > 0 and step.norm > 0 and step.rate == 1.0 for step in steps)
+    assert [event.step for event in events if isinstance(event, Saved)] == [2, 3, 4, 6, 7]
+
+
+def test_epochs_are_counted_and_each_ends_with_a_look(tmp_path: Path) -> None:
+    events = whole(recipe(steps=0, epochs=2, validate_every=0, accumulate=2), tmp_path / "run")
+    started = events[0]
+    assert isinstance(started, Started)
+    looks = [event.step for event in events if isinstance(event, Validated)]
+    assert looks == [started.total // 2 + started.total % 2, started.total]
+    validated = [event for event in events if isinstance(event, Validated)]
+    assert all(set(event.scores) == {"loss", "bleu", "chrf"} for event in validated)
+
+
+def test_a_run_learns_and_says_so(tmp_path: Path) -> None:
+    events = whole(recipe(steps=30, validate_every=30), tmp_path / "run")
+    losses = [event.loss for event in events if isinstance(event, Step)]
+    assert sum(losses[-5:]) < 0.7 * sum(losses[:5])
+
+
+def test_the_log_holds_every_tenth_step_and_every_look(tmp_path: Path) -> None:
+    events = whole(recipe(steps=25, validate_every=8), tmp_path / "run")
+    steps = [event for event in events if isinstance(event, Step)]
+    history = Run.open(tmp_path / "run").history()
+    assert [entry["step"] for entry in history] == [8, 10, 16, 20, 24, 25]
+    assert [entry["step"] for entry in history if "loss" in entry] == [10, 20]
+    for entry, some in zip([entry for entry in history if "loss" in entry], (steps[:10], steps[10:20]), strict=True):
+        assert set(entry) == {"step", "seconds", "loss", "tokens_per_second", "rate", "norm"}
+        mean = sum(step.loss * step.tokens for step in some) / sum(step.tokens for step in some)
+        assert entry["loss"] == pytest.approx(mean)
+        assert (entry["rate"], entry["norm"]) == (some[-1].rate, some[-1].norm)
+    looks = [event for event in events if isinstance(event, Validated)]
+    assert [entry["valid"] for entry in history if "valid" in entry] == [look.scores for look in looks]
+    assert [entry["seconds"] for entry in history] == sorted(entry["seconds"] for entry in history)
+
+
+def test_the_log_of_a_killed_run_has_every_line_once(tmp_path: Path) -> None:
+    table = recipe(steps=25, validate_every=8, save_every=10)
+    whole(table, tmp_path / "calm")
+    killed(table, tmp_path / "killed", after(22))
+    whole(table, tmp_path / "killed", resume=True)
+
+    def told(name: str) -> list[Any]:
+        history = Run.open(tmp_path / name).history()
+        return [{key: value for key, value in entry.items() if "second" not in key} for entry in history]
+
+    assert told("killed") == told("calm")
+
+
+def test_a_look_that_was_saved_as_done_has_been_logged(tmp_path: Path) -> None:
+    """Killed right after the checkpoint of a validation: it is not done again, so it must be in the log."""
+    table = recipe(steps=4, validate_every=2)
+    killed(table, tmp_path / "run", lambda event: isinstance(event, Saved))
+    whole(table, tmp_path / "run", resume=True)
+    assert [entry["step"] for entry in Run.open(tmp_path / "run").history() if "valid" in entry] == [2, 4]
+
+
+# --- cut short and gone on with -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_resumed_run_ends_as_an_uninterrupted_one_to_the_bit(stack: str, optimizer: str, tmp_path: Path) -> None:
+    """Killed without warning, then asked to stop, each time gone on with: weights, state and scores."""
+    sampling = 0.3 if stack == "elman" else 0.0
+    table = recipe(
+        stack,
+        dropout=0.2,
+        accumulate=2,
+        average=0.9,
+        save_every=2,
+        sampling=sampling,
+        optimizer={"kind": optimizer},
+    )
+    whole(table, tmp_path / "calm")
+    first = killed(table, tmp_path / "cut", after(3))
+    assert len(first) < 10
+    second = until(table, tmp_path / "cut", after(5), resume=True)
+    assert (second[0].step, ended(second)) == (2, Ended(5, "stopped"))  # type: ignore[union-attr]
+    third = whole(table, tmp_path / "cut", resume=True)
+    assert (third[0].step, ended(third)) == (5, Ended(6, "done"))  # type: ignore[union-attr]
+    assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
+    state = tensors(tmp_path / "cut", FILES[1])
+    assert any(name.startswith("weights/") for name in state)
+    assert any(name.startswith("optimizer/") for name in state)
+
+
+def test_dropout_really_drops_and_depends_on_the_seed(tmp_path: Path) -> None:
+    losses = []
+    for number, (dropout, seed) in enumerate([(0.0, 1), (0.5, 1), (0.5, 1), (0.5, 2)]):
+        events = whole(recipe(dropout=dropout, seed=seed, steps=2), tmp_path / str(number))
+        losses.append([event.loss for event in events if isinstance(event, Step)])
+    assert losses[1] == losses[2]
+    assert losses[0] != losses[1] != losses[3]
+
+
+def test_stopped_after_every_single_step_it_ends_the_same(tmp_path: Path) -> None:
+    table = recipe(dropout=0.2, average=0.9, optimizer={"kind": "muon"})
+    whole(table, tmp_path / "calm")
+    for step in range(7):
+        last = after(step) if step else lambda event: isinstance(event, Started)
+        events = until(table, tmp_path / "cut", last, resume=step > 0)
+        assert ended(events).step == step
+    assert ended(whole(table, tmp_path / "cut", resume=True)).why == "done"
+    assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
+
+
+class Impatient(Stop):
+    """Asks by itself, the n-th time it is asked."""
+
+    def __init__(self, moment: int) -> None:
+        super().__init__()
+        self.left = moment
+
+    def __call__(self) -> bool:
+        self.left -= 1
+        self.asked = self.asked or self.left < 0
+        return self.asked
+
+
+def test_asked_at_any_moment_also_inside_a_look_it_ends_the_same(tmp_path: Path) -> None:
+    """Also at the last one: a look cut short is neither saved nor logged, and done again."""
+    table = recipe(dropout=0.2, steps=4, validate_every=2)
+    calm = whole(table, tmp_path / "calm")
+    inside = 0
+    for moment in range(100):
+        folder = tmp_path / str(moment)
+        events = list(training(table, out=folder, stop=Impatient(moment)))
+        if ended(events).why == "done":
+            break
+        looks = sum(isinstance(event, Validated) for event in events)
+        inside += looks < ended(events).step // 2
+        again = whole(table, folder, resume=True)
+        assert again[-1] == calm[-1]
+        assert fingerprint(folder)["step"] == 4
+        assert {name: fingerprint(folder)[name] for name in FILES} == {
+            name: fingerprint(tmp_path / "calm")[name] for name in FILES
+        }
+        entries = [entry["step"] for entry in Run.open(folder).history() if "valid" in entry]
+        assert entries == [2, 4]
+        assert (folder / "best").read_text() == (tmp_path / "calm" / "best").read_text()
+    assert 8 < moment < 99
+    assert inside >= 4
+
+
+def test_a_finished_run_gone_on_with_is_finished(tmp_path: Path) -> None:
+    whole(recipe(), tmp_path / "run")
+    before = fingerprint(tmp_path / "run")
+    events = whole(recipe(), tmp_path / "run", resume=True)
+    assert [type(event) for event in events] == [Started, Ended]
+    assert ended(events) == Ended(6, "done")
+    assert fingerprint(tmp_path / "run") == before
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
+    whole(recipe(), tmp_path / "calm")
+    killed(recipe(), tmp_path / "cut", after(2))
+    events = whole(recipe(), tmp_path / "cut", resume=True)
+    assert events[0].step == 0  # type: ignore[union-attr]
+    assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
+
+
+def test_a_damaged_checkpoint_costs_a_few_steps_and_nothing_else(tmp_path: Path) -> None:
+    table = recipe(dropout=0.2, save_every=2)
+    whole(table, tmp_path / "calm")
+    until(table, tmp_path / "cut", after(5))
+    weights = tmp_path / "cut" / "checkpoints" / "step-5" / FILES[0]
+    weights.write_bytes(weights.read_bytes()[:-4])
+    said: list[str] = []
+    events = whole(table, tmp_path / "cut", resume=True, tell=said.append)
+    assert events[0].step == 4  # type: ignore[union-attr]
+    assert len(said) == 1
+    assert "damaged" in said[0]
+    assert "falling back to the checkpoint before it" in said[0]
+    assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
+
+
+def test_with_every_checkpoint_damaged_nothing_is_begun_over(tmp_path: Path) -> None:
+    whole(recipe(), tmp_path / "run")
+    log = (tmp_path / "run" / "log.jsonl").read_bytes()
+    for checkpoint in Run.open(tmp_path / "run").checkpoints():
+        (checkpoint.folder / FILES[1]).write_bytes(b"")
+    with pytest.raises(InputError, match="none of its checkpoints is whole; train a new run in another --out"):
+        whole(recipe(), tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / "log.jsonl").read_bytes() == log
+
+
+def test_a_disk_that_fills_up_costs_nothing_that_was_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = recipe(dropout=0.2, save_every=2)
+    whole(table, tmp_path / "calm")
+    calls, plain = count(), runs.save_file
+
+    def full(*given: Any) -> None:
+        plain(*given)
+        if next(calls) == 3:  # two files a checkpoint: inside the second
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(FailedError, match="the disk is full"):
+        patch.setattr(runs, "save_file", full)
+        whole(table, tmp_path / "cut")
+    assert [checkpoint.step for checkpoint in Run.open(tmp_path / "cut").checkpoints()] == [2]
+    assert list((tmp_path / "cut").rglob("*.part"))
+    whole(table, tmp_path / "cut", resume=True)
+    assert list((tmp_path / "cut").rglob("*.part")) == []
+    assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
+
+
+def test_one_run_is_not_trained_twice_at_a_time(tmp_path: Path) -> None:
+    events = training(recipe(), out=tmp_path / "run")
+    next(events)
+    with pytest.raises(InputError, match="another process is training in it"):
+        whole(recipe(), tmp_path / "run", resume=True)
+    assert ended(list(events)) == Ended(6, "done")
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_any_precision_is_resumed_to_the_bit(precision: str, tmp_path: Path) -> None:
+    table = recipe("transformer", dropout=0.2, precision=precision, steps=4, validate_every=2)
+    events = whole(table, tmp_path / "calm")
+    assert all(np.isfinite(event.loss) for event in events if isinstance(event, Step))
+    killed(table, tmp_path / "cut", after(3))
+    whole(table, tmp_path / "cut", resume=True)
+    assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
+    assert {tensor.dtype for tensor in tensors(tmp_path / "cut").values()} == {torch.float32}
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+
+def changed(key: str, value: Any) -> Table:
+    table = recipe(steps=1)
+    inner = table
+    *above, last = key.split(".")
+    for step in above:
+        inner[step] = dict(inner[step])
+        inner = inner[step]
+    inner[last] = value
+    return table
+
+
+CHANGES: list[tuple[str, Any]] = [
+    ("training.seed", 2),
+    ("training.steps", 9),
+    ("training.optimizer.rate", 0.02),
+    ("training.optimizer.decay", 0.5),
+    ("training.schedule.warmup", 1),
+    ("model.width", 32),
+    ("model.decoder.dropout", 0.5),
+    ("data.seed", 2),
+    ("data.task", "copy"),
+    ("tokens.lowercase", True),
+    ("decoding.kind", "beam"),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), CHANGES, ids=[key for key, _ in CHANGES])
+def test_a_changed_recipe_is_refused_by_key(key: str, value: Any, tmp_path: Path) -> None:
+    whole(recipe(steps=1), tmp_path / "run")
+    before = fingerprint(tmp_path / "run")
+    with pytest.raises(RecipeError) as caught:
+        whole(changed(key, value), tmp_path / "run", resume=True)
+    first, second = str(caught.value).splitlines()
+    assert first.startswith(f"{key}: the run in {tmp_path / 'run'} has ")
+    assert first.endswith(f"now it says {value!r}")
+    assert "another --out" in second
+    assert fingerprint(tmp_path / "run") == before
+
+
+@pytest.mark.parametrize(("key", "value"), [("training.keep", 1), ("training.device", "cpu"), ("about", "mine")])
+def test_where_and_how_much_is_kept_may_change(key: str, value: Any, tmp_path: Path) -> None:
+    whole(recipe(steps=1), tmp_path / "run")
+    assert ended(whole(changed(key, value), tmp_path / "run", resume=True)).why == "done"
+
+
+def test_saying_a_default_out_loud_changes_nothing(tmp_path: Path) -> None:
+    whole(recipe(steps=1), tmp_path / "run")
+    whole(changed("training.clip", 1.0), tmp_path / "run", resume=True)
+    assert Run.open(tmp_path / "run").recipe["training"]["clip"] == 1.0
+
+
+def test_changed_data_are_refused(tmp_path: Path) -> None:
+    table = recipe(steps=1)
+    table["data"] = {"train": str(tmp_path / "pairs.tsv"), "valid_share": 0.3}
+    lines = [f"{word} {word}\t{word}" for word in "abcdefghij"]
+    (tmp_path / "pairs.tsv").write_text("\n".join(lines))
+    whole(table, tmp_path / "run")
+    assert ended(whole(table, tmp_path / "run", resume=True)).why == "done"
+    (tmp_path / "pairs.tsv").write_text("\n".join([*lines[:-1], "j j\ti"]))
+    with pytest.raises(InputError, match="the data are not those this run began with"):
+        whole(table, tmp_path / "run", resume=True)
+
+
+def test_a_recipe_edited_inside_the_run_is_refused_by_the_weights(tmp_path: Path) -> None:
+    whole(recipe(steps=1), tmp_path / "run")
+    file = tmp_path / "run" / "recipe.toml"
+    file.write_text(file.read_text().replace("width = 16", "width = 24"))
+    with pytest.raises(InputError, match="they do not belong together"):
+        list(training(str(tmp_path / "run"), resume=True))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.parametrize("device", ["cuda", "cuda:7", "gpu", ""])
+def test_a_device_that_is_not_there_is_said_before_anything_is_made(device: str, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=f"training.device: '{device}' is not there; say auto or cpu"):
+        whole(recipe(device=device), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_score_that_there_is_not_cannot_be_best(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="training.best_by: there is loss, bleu, chrf"):
+        whole(recipe(best_by="accuracy"), tmp_path / "run")
+
+
+def test_models_and_data_that_cannot_be_trained_are_told(tmp_path: Path) -> None:
+    table = recipe()
+    del table["data"]
+    with pytest.raises(RecipeError, match="data: missing; say what to learn from"):
+        whole(table, tmp_path / "run")
+    with pytest.raises(RecipeError, match="model.kind: language_model cannot be trained yet"):
+        list(training("gpt-char", "data.kind=toy", out=tmp_path / "run"))
+    with pytest.raises(InputError, match="no training pair has at most 1 tokens a side; raise training.longest"):
+        whole(recipe(longest=1, data={"shortest": 3}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_to_go_on_needs_a_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="which run is meant?"):
+        list(training("gru-additive", resume=True))
+    with pytest.raises(InputError, match="not a run folder"):
+        list(training(str(tmp_path), resume=True))
+    with pytest.raises(InputError, match="not a run folder"):
+        whole(recipe(), tmp_path / "none", resume=True)
+    whole(recipe(steps=1), tmp_path / "run")
+    with pytest.raises(InputError, match="there is a run already; go on with --resume"):
+        whole(recipe(steps=1), tmp_path / "run")
+    with pytest.raises(InputError, match="there is a run already; go on with --resume"):
+        list(training(str(tmp_path / "run")))
+
+
+def test_from_python_a_call_trains_and_gives_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    seen: list[Event] = []
+    run = train(recipe(steps=2), happened=seen.append)
+    assert run.folder == Path("runs/toy")
+    assert ended(seen).why == "done"
+    assert train(recipe(steps=2)).folder == Path("runs/toy-2")
+    assert train("runs/toy", resume=True).folder == Path("runs/toy")
+    assert fingerprint(Path("runs/toy")) == fingerprint(Path("runs/toy-2"))
+
+
+# --- not a number ---------------------------------------------------------------------------------------------------
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, step: int, how: str) -> None:
+    """At one step the loss is no number, or only its gradient."""
+    calls, plain = count(), Translation.loss
+
+    def loss(self: Translation, *given: Any) -> Loss:
+        found = plain(self, *given)
+        if next(calls) != step:
+            return found
+        if how == "gradient":
+            found.total.register_hook(lambda grad: grad * float("inf"))
+            return found
+        return Loss(found.total * float(how), found.plain * float(how))
+
+    monkeypatch.setattr(Translation, "loss", loss)
+
+
+@pytest.mark.parametrize("how", ["nan", "inf", "gradient"])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_what_is_not_a_number_is_caught_in_its_step_and_changes_nothing(
+    how: str, optimizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = recipe(average=0.9, optimizer={"kind": optimizer}, validate_every=6)
+    whole(table | {"training": table["training"] | {"save_every": 1}}, tmp_path / "good")
+    with monkeypatch.context() as patch, pytest.raises(FailedError) as caught:
+        spoil(patch, 3, how)
+        whole(table, tmp_path / "bad")
+    first, second = str(caught.value).splitlines()
+    assert first.startswith("step 3: the loss is ")
+    assert "nothing was changed by this step" in first
+    assert "training.optimizer.rate" in second
+    for file in FILES:
+        kept, wanted = tensors(tmp_path / "bad", file), tensors(tmp_path / "good", file, step=3)
+        assert kept.keys() == wanted.keys()
+        assert all(torch.equal(kept[name], wanted[name]) for name in kept)
+    events = whole(table, tmp_path / "bad", resume=True)  # had it been the machine, nothing is lost
+    assert events[0].step == 3  # type: ignore[union-attr]
+    ends = [fingerprint(tmp_path / name) for name in ("bad", "good")]
+    assert ends[0]["weights.safetensors"] == ends[1]["weights.safetensors"]
+
+
+def test_a_first_step_that_fails_keeps_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, pytest.raises(FailedError, match="step 0"):
+        spoil(patch, 0, "nan")
+        whole(recipe(), tmp_path / "bad")
+    assert Run.open(tmp_path / "bad").checkpoints()[0].step == 0
+    whole(recipe(), tmp_path / "good")
+    whole(recipe(), tmp_path / "bad", resume=True)
+    assert fingerprint(tmp_path / "bad") == fingerprint(tmp_path / "good")
+
+
+# --- patience and the best ------------------------------------------------------------------------------------------
+
+
+def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, [3.0, 2.0, 2.5, 2.0, 1.0])
+    table = recipe(steps=9, validate_every=1, patience=2)
+    events = whole(table, tmp_path / "run")
+    assert [event.best for event in events if isinstance(event, Validated)] == [True, True, False, False]
+    assert ended(events) == Ended(4, "patience")
+    assert (tmp_path / "run" / "best").read_text() == "step-2"
+    before = fingerprint(tmp_path / "run")
+    again = whole(table, tmp_path / "run", resume=True)
+    assert [type(event) for event in again] == [Started, Ended]
+    assert ended(again) == Ended(4, "patience")
+    assert fingerprint(tmp_path / "run") == before
+
+
+def test_a_better_look_begins_the_wait_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, [3.0, 4.0, 2.0, 4.0, 1.0, 4.0])
+    events = whole(recipe(steps=6, validate_every=1, patience=2), tmp_path / "run")
+    assert ended(events) == Ended(6, "done")
+
+
+def test_patience_is_counted_across_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped between two bad looks, and inside the last one."""
+    table = recipe(steps=9, validate_every=2, patience=2)
+    scripted(monkeypatch, [1.0, 2.0])
+    until(table, tmp_path / "run", after(5))
+    stop = Stop()
+
+    def cut(*_: Any) -> None:
+        stop.asked = True
+
+    monkeypatch.setattr(Translation, "validate", cut)
+    events = list(training(table, out=tmp_path / "run", resume=True, stop=stop))
+    assert ended(events) == Ended(6, "stopped")
+    scripted(monkeypatch, [2.0])
+    events = whole(table, tmp_path / "run", resume=True)
+    assert "".join(kinds(events)) == "v"
+    assert ended(events) == Ended(6, "patience")
+
+
+@pytest.mark.parametrize(("name", "scores", "best"), [("loss", [3, 1, 2], 2), ("bleu", [3, 1, 5], 3), ("chrf", [9, 1, 5], 1)])
+def test_the_best_is_kept_and_pointed_at(
+    name: str, scores: list[float], best: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(monkeypatch, [float(score) for score in scores], name)
+    whole(recipe(steps=3, validate_every=1, best_by=name, keep=1), tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    assert run.for_use(print).step == best
+    assert {checkpoint.step for checkpoint in run.checkpoints()} == {3, best}
+    newest = run.checkpoints()[0].progress()
+    assert newest["best_step"] == best
+    assert newest["scores"] == {name: scores[-1]}
+
+
+def test_killed_between_a_best_and_its_pointer_it_is_pointed_at_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(monkeypatch, [2.0, 1.0])
+    table = recipe(steps=4, validate_every=2)
+    killed(table, tmp_path / "run", lambda event: isinstance(event, Saved) and event.step == 4)
+    assert (tmp_path / "run" / "best").read_text() == "step-2"
+    whole(table, tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / "best").read_text() == "step-4"
+
+
+# --- one step -------------------------------------------------------------------------------------------------------
+
+
+class Plain(torch.optim.Optimizer):
+    """Takes one off for every one of the gradient: the step is the gradient."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__(list(model.parameters()), {"rate": 1.0})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter -= group["lr"] * parameter.grad
+
+
+def learner(table: Table) -> Learner:
+    checked = Recipe.check(table, MENU)
+    assert checked.training is not None
+    settings = checked.training.build()
+    task = prepare(checked, settings.longest)
+    torch.manual_seed(0)
+    made = Learner(build({"model": table["model"] | task.sizes()}), task, settings, ALONE)
+    made.optimizers = [Plain(made.model)]
+    return made
+
+
+def moved(made: Learner, number: int = 0) -> tuple[Step, dict[str, torch.Tensor]]:
+    """What one step did to every weight."""
+    before = {name: tensor.detach().clone() for name, tensor in named(made.model).items()}
+    step = made.step(number)
+    return step, {name: before[name] - tensor.detach() for name, tensor in named(made.model).items()}
+
+
+def length(change: dict[str, torch.Tensor]) -> float:
+    return float(sum(tensor.square().sum() for tensor in change.values()) ** 0.5)
+
+
+def test_gradients_are_clipped_by_their_length_and_the_length_is_told() -> None:
+    free, long = moved(learner(recipe(clip=0)))
+    assert free.norm > 0.1
+    assert length(long) == pytest.approx(free.norm, rel=1e-4)
+    loose, change = moved(learner(recipe(clip=100)))
+    assert (loose.norm, length(change)) == (pytest.approx(free.norm), pytest.approx(free.norm, rel=1e-4))
+    tight, change = moved(learner(recipe(clip=0.01)))
+    assert (tight.norm, length(change)) == (pytest.approx(free.norm), pytest.approx(0.01, rel=1e-3))
+    for name, tensor in change.items():
+        torch.testing.assert_close(tensor, long[name] * 0.01 / free.norm, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("stack", ["elman", "gru-additive", "convolution", "transformer"])
+@pytest.mark.parametrize("smoothing", [0, 0.1])
+def test_two_pieces_added_up_are_one_batch_of_both(stack: str, smoothing: float) -> None:
+    """Of different lengths: every prediction counts alike, not every piece."""
+    two, one = (learner(recipe(stack, clip=0, accumulate=n, smoothing=smoothing)) for n in (2, 1))
+    task = two.task
+    assert isinstance(task, Translation)
+    order = np.argsort(task.corpus.target.lengths())
+    few, many = order[:3], order[-9:]
+    two.batches = [collate(task.corpus, few), collate(task.corpus, many)]
+    one.batches = [collate(task.corpus, np.concatenate([few, many]))]
+    assert two.batches[0].targets < two.batches[1].targets / 3
+    (pieces, apart), (batch, together) = moved(two), moved(one)
+    assert (pieces.loss, pieces.tokens) == (pytest.approx(batch.loss, rel=1e-5), batch.tokens)
+    for name, tensor in apart.items():
+        torch.testing.assert_close(tensor, together[name], rtol=1e-5, atol=1e-5)
+
+
+def test_steps_and_pieces_take_the_batches_in_their_order() -> None:
+    made = learner(recipe(accumulate=2))
+    plain, taken = made.batches, []
+
+    class Watched:
+        def __len__(self) -> int:
+            return len(plain)
+
+        def __getitem__(self, number: int) -> Any:
+            taken.append(number)
+            return plain[number]
+
+    made.batches = Watched()
+    for number in range(3):
+        made.step(number)
+    assert taken == [0, 1, 2, 3, 4, 5]
+
+
+def test_smoothing_changes_what_is_learnt_and_not_what_is_told() -> None:
+    (plain, one), (smoothed, other) = moved(learner(recipe(smoothing=0))), moved(learner(recipe(smoothing=0.3)))
+    assert smoothed.loss == plain.loss
+    assert not torch.allclose(one["head.bias"], other["head.bias"])
+
+
+def test_smoothing_pulls_towards_all_words_alike() -> None:
+    """Σ_v of the gradient at the bias of the head: mean over predictions of p − (1−ε) onehot − ε/V."""
+    made = learner(recipe(smoothing=0.3, clip=0))
+    batch = made.batches[0]
+    with torch.no_grad():
+        chances = made.model(batch.source, batch.given, batch.source_lengths).softmax(-1)
+    real = torch.arange(batch.wanted.shape[1]) < batch.lengths[:, None]
+    wanted = torch.nn.functional.one_hot(batch.wanted, chances.shape[-1]) * 0.7 + 0.3 / chances.shape[-1]
+    _, change = moved(made)
+    torch.testing.assert_close(change["head.bias"], (chances - wanted)[real].mean(0), rtol=1e-3, atol=1e-6)
+
+
+def test_the_rate_is_that_of_the_schedule() -> None:
+    made = learner(recipe(schedule={"kind": "constant", "warmup": 3}, clip=0))
+    whole_step = length(moved(learner(recipe(clip=0)))[1])
+    step, change = moved(made)
+    assert step.rate == 0.25
+    assert length(change) == pytest.approx(0.25 * whole_step, rel=1e-4)
+
+
+def test_averages_are_those_of_the_weights_so_far(tmp_path: Path) -> None:
+    """w̄ ← d w̄ + (1−d) w with d = min(average, (1+n)/(10+n)), from the first weights on."""
+    table = recipe(steps=5, average=0.3, save_every=1, optimizer={"kind": "adamw", "rate": 0.05})
+    until(table, tmp_path / "run", lambda event: isinstance(event, Started))
+    whole(table, tmp_path / "run", resume=True)
+    mean = tensors(tmp_path / "run", step=0)
+    for number in range(5):
+        keep = min(0.3, (1 + number) / (10 + number))
+        saved, state = (tensors(tmp_path / "run", file, step=number + 1) for file in FILES)
+        for name, tensor in saved.items():
+            mean[name] = keep * mean[name] + (1 - keep) * state[f"weights/{name}"]
+            torch.testing.assert_close(tensor, mean[name], rtol=1e-4, atol=1e-6)
+    assert any(not torch.equal(saved[name], state[f"weights/{name}"]) for name in saved)
+
+
+def test_averages_are_what_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def validate(self: Translation, model: Any, stopped: Any) -> dict[str, float]:
+        seen.append({name: tensor.detach().clone() for name, tensor in named(model).items()})
+        assert not model.training
+        return {"loss": 1.0}
+
+    monkeypatch.setattr(Translation, "validate", validate)
+    whole(recipe(steps=2, validate_every=2, average=0.9), tmp_path / "run")
+    saved = tensors(tmp_path / "run")
+    assert all(torch.equal(seen[0][name], saved[name]) for name in saved)
+
+
+def test_averaging_does_not_touch_the_learning(tmp_path: Path) -> None:
+    whole(recipe(steps=3), tmp_path / "plain")
+    whole(recipe(steps=3, average=0.9), tmp_path / "averaged")
+    learnt, state = tensors(tmp_path / "plain"), tensors(tmp_path / "averaged", FILES[1])
+    assert all(torch.equal(tensor, state[f"weights/{name}"]) for name, tensor in learnt.items())
+
+
+# --- signals --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    yield
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_a_run_between_two_steps_and_saves(number: int, tmp_path: Path) -> None:
+    stop, events = Stop(), []
+    with stop.on_signals():
+        for event in training(recipe(), out=tmp_path / "run", stop=stop):
+            events.append(event)
+            if after(2)(event):
+                os.kill(os.getpid(), number)
+    assert ended(events) == Ended(2, "stopped")
+    assert Run.open(tmp_path / "run").checkpoints()[0].step == 2
+    whole(recipe(), tmp_path / "calm")
+    whole(recipe(), tmp_path / "run", resume=True)
+    assert fingerprint(tmp_path / "run") == fingerprint(tmp_path / "calm")
+
+
+@pytest.mark.usefixtures("handlers")
+def test_a_second_interrupt_is_obeyed_at_once_and_a_second_term_waits() -> None:
+    stop = Stop(heeded=True)
+    with stop.on_signals():
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_while_data_are_read_a_signal_is_obeyed_at_once(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is nothing to save yet, and reading may take minutes."""
+    stop = Stop()
+
+    def read(*_: Any) -> None:
+        os.kill(os.getpid(), number)
+        raise AssertionError("went on")
+
+    monkeypatch.setattr(Translation, "prepare", read)
+    with stop.on_signals(), pytest.raises(KeyboardInterrupt):
+        list(training(recipe(), out=tmp_path / "run", stop=stop))
+    assert not (tmp_path / "run").exists()
