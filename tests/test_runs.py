@@ -154,6 +154,20 @@ def test_a_view_into_a_larger_tensor_is_saved_as_what_it_shows(run: Run) -> None
     assert torch.equal(saved.tensors(FILES[1])["row"], torch.tensor([1.0, 2.0]))
 
 
+def test_more_can_be_known_about_a_checkpoint_later(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved, before = save(run, 3), (run.folder / "checkpoints" / "step-3" / "manifest.json").read_bytes()
+    with monkeypatch.context() as patch, pytest.raises(FailedError, match="the disk is full"):
+        patch.setattr(os, "fsync", refusing(FULL, 0))
+        run.amend(3, {"step": 3, "best": 2.0})
+    assert (saved.folder / "manifest.json").read_bytes() == before
+    run.amend(3, {"step": 3, "best": 2.0})
+    assert saved.progress() == {"step": 3, "best": 2.0}
+    assert run.newest(silent) == saved
+    flipped(saved.folder / FILES[0])
+    with pytest.raises(InputError, match="damaged"):
+        run.amend(3, progress(3))  # what is damaged is not made to look whole
+
+
 def test_the_newest_is_the_one_of_the_highest_step(run: Run) -> None:
     for step in (9, 10, 100, 11):
         save(run, step)

@@ -141,7 +141,7 @@ class Run:
                 save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, part / name)
                 hashes[name] = _hash(part / name)
                 _sync(part / name)
-            _write(part / "manifest.json", json.dumps({"sha256": hashes, "progress": progress}, indent=2).encode())
+            _write(part / "manifest.json", _manifest(hashes, progress))
             _sync(part)
             if final.exists():
                 _remove(final)
@@ -150,6 +150,13 @@ class Run:
             self.point("last", final.name)
         self._let_go(keep)
         return Checkpoint(final)
+
+    def amend(self, step: int, progress: dict[str, Any]) -> None:
+        """The same tensors, but more is known about them."""
+        folder = self._checkpoints() / f"step-{step}"
+        hashes = Checkpoint(folder).check()["sha256"] | {"progress": _digest(progress)}
+        with _room(self.folder):
+            _write(folder / "manifest.json", _manifest(hashes, progress))
 
     def point(self, name: str, at: str) -> None:
         """`best` or `last` → a checkpoint."""
@@ -262,6 +269,10 @@ def _remove(folder: Path) -> None:
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _manifest(hashes: dict[str, str], progress: dict[str, Any]) -> bytes:
+    return json.dumps({"sha256": hashes, "progress": progress}, indent=2).encode()
 
 
 def _digest(table: Any) -> str:

@@ -129,29 +129,31 @@ def evaluate(
     """Score a run on its own test data (validation data, if it has none), or on other files."""
     trained = run if isinstance(run, Trained) else open_run(run)
     pairs, split = _pairs(trained, on, split)
-    read = sorted(pairs.read(split), key=lambda pair: -len(pair[0]))
+    read = list(pairs.read(split))
     if not read:
         raise InputError(f"no {split} pairs to evaluate on; name files with --on")
     sources, references = [source for source, _ in read], [target for _, target in read]
-    start, translations, search = time.perf_counter(), [], trained.search(beam)
+    order = sorted(range(len(read)), key=lambda row: -len(sources[row]))  # like lengths together
+    start, translations, search = time.perf_counter(), [""] * len(read), trained.search(beam)
     for place in range(0, len(read), trained.translator.batch):
-        some = trained.translator.translate(sources[place : place + trained.translator.batch], search)
-        translations += [found.text for found in some]
-        tell(len(translations), len(read))
+        rows = order[place : place + trained.translator.batch]
+        for row, found in zip(rows, trained.translator.translate([sources[row] for row in rows], search), strict=True):
+            translations[row] = found.text
+        tell(min(place + len(rows), len(read)), len(read))
     seconds = time.perf_counter() - start
     corpus = encode(pairs, trained.translator.vocabulary, split, 2 * trained.translator.longest)
     loss = held_loss(trained.model, Batches(corpus, 4096, 0)) if len(corpus) else float("nan")
-    found = score(translations, references)
+    scores = score(translations, references)
     same = sum(one == other for one, other in zip(translations, references, strict=True))
     return Evaluation(
         pairs=len(read),
         loss=loss,
         perplexity=float(torch.tensor(loss).exp()),
-        bleu=found.bleu,
-        chrf=found.chrf,
-        tokenised=found.tokenised,
+        bleu=scores.bleu,
+        chrf=scores.chrf,
+        tokenised=scores.tokenised,
         exact=same / len(read),
-        signatures=found.signatures,
+        signatures=scores.signatures,
         by_length=by_length(sources, translations, references),
         seconds=seconds,
         sources=sources,

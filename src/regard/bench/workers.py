@@ -23,11 +23,20 @@ class Peer:
 
 @dataclass
 class Turns:
-    """What one peer took, turn by turn, in seconds, and the most memory it held, in bytes."""
+    """What one peer took, turn by turn, in seconds, and the most memory it held, in bytes.
+
+    `work` is what each turn said it had done, in tokens, or 1 where it said nothing.
+    """
 
     name: str
     seconds: list[float] = field(default_factory=list)
     peak: int = 0
+    work: list[int] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        """Work per second: the median of the turns."""
+        return median(work / seconds for work, seconds in zip(self.work, self.seconds, strict=True))
 
     @property
     def spread(self) -> float:
@@ -35,7 +44,10 @@ class Turns:
 
     def ratio(self, other: "Turns") -> tuple[float, float, float]:
         """How many times as fast as another peer: the median of the rounds' ratios, the least, the most."""
-        ratios = [theirs / ours for ours, theirs in zip(self.seconds, other.seconds, strict=True)]
+        mine, theirs = (
+            [work / seconds for work, seconds in zip(turns.work, turns.seconds, strict=True)] for turns in (self, other)
+        )
+        ratios = [one / two for one, two in zip(mine, theirs, strict=True)]
         return median(ratios), min(ratios), max(ratios)
 
 
@@ -54,9 +66,10 @@ def take_turns(peers: list[Peer], rounds: int, tell: Callable[[str], None], warm
     for number in range(rounds + warm):
         for line, turn in zip(lines, turns, strict=True):
             line.send("work")
-            seconds, turn.peak = line.recv()
+            seconds, turn.peak, work = line.recv()
             if number >= warm:
                 turn.seconds.append(seconds)
+                turn.work.append(work)
         if number >= warm:
             tell(
                 f"round {number - warm + 1}: "
@@ -73,7 +86,8 @@ def _work(line: Any, peer: Peer) -> None:
     line.send("ready")
     while line.recv() == "work":
         start = time.perf_counter()
-        work()
+        done = work()
         seconds = time.perf_counter() - start
         highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        line.send((seconds, highest if sys.platform == "darwin" else highest * 1024))
+        peak = highest if sys.platform == "darwin" else highest * 1024
+        line.send((seconds, peak, done if isinstance(done, int) else 1))

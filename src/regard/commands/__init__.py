@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from regard.commands import bench_translation  # noqa: F401  (adds two benches)
 from regard.commands.bench import bench
 from regard.commands.data import data
 from regard.commands.demo import demo

@@ -149,7 +149,7 @@ def steps(
 
 
 @bench.command()
-def training(
+def gpt(
     layers: Annotated[int, typer.Option(min=1)] = 6,
     heads: Annotated[int, typer.Option(min=1)] = 6,
     width: Annotated[int, typer.Option(min=1)] = 384,
@@ -163,13 +163,13 @@ def training(
     """A GPT's training step in tokens per second, round by round beside its peers."""
     from statistics import median
 
-    from regard.bench.training import Size, bench_training
+    from regard.bench.gpt import Size, bench_gpt
 
     if nanogpt is not None and not (nanogpt / "model.py").is_file():
         raise RecipeError(f"--nanogpt {nanogpt}: no model.py there; give the folder of a nanoGPT checkout")
-    gpt = Size(layers, heads, width, length, batch, vocabulary)
+    shape = Size(layers, heads, width, length, batch, vocabulary)
     with progress(rounds) as tell:
-        turns = bench_training(gpt, nanogpt, rounds, tell)
+        turns = bench_gpt(shape, nanogpt, rounds, tell)
     if json:
         return as_json([vars(turn) for turn in turns])
     ours = turns[0]

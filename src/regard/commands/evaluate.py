@@ -1,6 +1,7 @@
 """regard evaluate: how good a run is on data it has not seen."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,17 +31,8 @@ def evaluate(
     from regard.trained import open_run
 
     trained = open_run(run, lambda said: print(said, file=sys.stderr), int8=int8, shortlist=shortlist)
-    with progress(100) as tell:
-        told = 0
-
-        def told_so_far(done: int, total: int) -> None:
-            nonlocal told
-            while told < 100 * done // total:
-                told += 1
-                if told % 10 == 0 or console.is_terminal:
-                    tell(f"{done:,} of {total:,} translated")
-
-        found = evaluated(trained, on=on, beam=beam, tell=told_so_far)
+    with progress(100, quiet=True) as tell:
+        found = evaluated(trained, on=on, beam=beam, tell=_percent(tell))
     folder = out or run
     picture = plot_lengths({trained.recipe.name: found.by_length}, folder / "bleu-by-length.png")
     written = folder / "translations.txt"
@@ -50,6 +42,19 @@ def evaluate(
     _show(found)
     console.print(f"\nLook at [bold]{picture}[/]; the translations are in [bold]{written}[/].")
     return None
+
+
+def _percent(tell: Callable[[str], None]) -> Callable[[int, int], None]:
+    """One step of a bar of a hundred for every hundredth done."""
+    told = 0
+
+    def so_far(done: int, total: int) -> None:
+        nonlocal told
+        while told < 100 * done // total:
+            told += 1
+            tell(f"{done:,} of {total:,} translated")
+
+    return so_far
 
 
 _LONG = ("sources", "translations", "references")

@@ -15,10 +15,10 @@ console = Console(highlight=False)
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[str], None]]:
-    """One live line with time left on a terminal, plain lines on standard error elsewhere."""
+def progress(total: int, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """One live line with time left on a terminal; elsewhere plain lines on standard error, or none."""
     if not console.is_terminal:
-        yield lambda said: print(said, file=sys.stderr, flush=True)
+        yield lambda said: None if quiet else print(said, file=sys.stderr, flush=True)
         return
     parts = (
         TextColumn("{task.description}"),

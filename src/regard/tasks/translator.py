@@ -43,6 +43,8 @@ class Translator:
     vocabulary: Vocabulary
     longest: int
     batch: int = 64
+    limit: tuple[int, int] = (2, 10)
+    """A translation may have so many times the tokens of its source, and so many more."""
     words: NDArray[np.int32] | None = None
     """A shortlist: which words each source word may call for. Without it all words are scored at every step."""
 
@@ -68,6 +70,7 @@ class Translator:
         head: nn.Module = model.head
         device = next(model.parameters()).device
         source, lengths = (tensor.to(device) for tensor in rows(sources))
+        times, more = self.limit
         words = None
         if self.words is not None:
             words = torch.from_numpy(candidates(self.words, sources)).to(device)
@@ -78,7 +81,7 @@ class Translator:
             return logits
 
         first = torch.full((len(sources), 1), BEGIN, device=device)
-        return search.write(Writing(step, model.start(source, lengths), first, 2 * lengths + 10, END, words))
+        return search.write(Writing(step, model.start(source, lengths), first, times * lengths + more, END, words))
 
     def _split(self, text: str) -> list[list[int]]:
         """One row of ids if that fits, else one a sentence, and a long sentence cut between words."""

@@ -4,7 +4,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -104,7 +104,7 @@ class Loop:
         self.settings: Training = learner.settings
         self.team = learner.team
         self._fresh = fresh
-        self.progress = Progress()
+        self.progress, self._kept = Progress(), Progress()
         epoch = -(-len(learner.batches) // self.settings.accumulate)
         self.validate_every = self.settings.validate_every or epoch
         self.save_every = self.settings.save_every or self.validate_every
@@ -118,7 +118,7 @@ class Loop:
             raise InputError(f"{self.run.folder}: none of its checkpoints is whole; train a new run in another --out")
         if checkpoint is not None:
             self.learner.restore(checkpoint.tensors("weights.safetensors"), checkpoint.tensors("state.safetensors"))
-            self.progress = Progress(**checkpoint.progress())
+            self.progress, self._kept = (Progress(**checkpoint.progress()) for _ in range(2))
         if self.team.leads:
             self.run.rewind(self.progress.step)
             if self.progress.best_step:  # the pointer may be one validation behind or ahead
@@ -187,11 +187,15 @@ class Loop:
     def _save(self) -> Iterator[Event]:
         progress = self.progress
         if progress.saved == progress.step:
+            if self.team.leads and progress != self._kept:  # stopped inside a validation that has been done since
+                self.run.amend(progress.step, vars(progress).copy())
+            self._kept = replace(progress)
             return
         weights, state = self.learner.weights(), self.learner.state()
         progress.saved = progress.step
         if self.team.leads:
             self.run.save(progress.step, weights, state, vars(progress).copy(), self.settings.keep)
+        self._kept = replace(progress)
         self.team.agree(False)  # nobody goes on before it is written
         yield Saved(progress.step)
 

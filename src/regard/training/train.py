@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -22,7 +22,6 @@ from regard.training.menu import MENU
 from regard.training.parallel import Team, team
 from regard.training.settings import Training
 
-T = TypeVar("T")
 FREE = ("training.device", "training.parallel", "training.keep", "training.tensorboard")
 
 
@@ -107,7 +106,7 @@ def prepare(recipe: Recipe, longest: int, tokens: dict[str, Any] | None = None) 
     return Translation.prepare(data.build(), cutter.build(), longest, tokens)
 
 
-def wanted(part: Part[T] | None, name: str) -> Part[T]:
+def wanted(part: Part[Any] | None, name: str) -> Part[Any]:
     if part is None:
         raise RecipeError(
             f"{name}: missing; say what to learn from: data.train=FILE (FILE.de and FILE.en) data.source=de "

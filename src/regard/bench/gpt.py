@@ -27,7 +27,7 @@ class Size:
     vocabulary: int = 65
 
 
-def bench_training(
+def bench_gpt(
     size: Size, nanogpt: Path | None = None, rounds: int = 9, tell: Callable[[str], None] = lambda _: None
 ) -> list[Turns]:
     """One step (forward, backward, AdamW) of each peer in turn; a matrix product shows the machine's mood.
