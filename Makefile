@@ -15,8 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/regard describe transformer-base
-	$(BIN)/regard bench attention --lengths 256,512,1024,2048 --repeats 3 --out out/attention
+	$(BIN)/regard demo --out out/demo
 
 test: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS)

@@ -306,7 +306,7 @@ def changed(key: str, value: Any) -> Table:
     inner = table
     *above, last = key.split(".")
     for step in above:
-        inner[step] = dict(inner[step])
+        inner[step] = {} if last == "kind" and step == above[-1] else dict(inner[step])
         inner = inner[step]
     inner[last] = value
     return table
@@ -323,6 +323,7 @@ CHANGES: list[tuple[str, Any]] = [
     ("data.seed", 2),
     ("data.task", "copy"),
     ("tokens.lowercase", True),
+    ("training.optimizer.kind", "muon"),
     ("decoding.kind", "beam"),
 ]
 
@@ -525,7 +526,8 @@ def test_the_best_is_kept_and_pointed_at(
     whole(recipe(steps=3, validate_every=1, best_by=name, keep=1), tmp_path / "run")
     run = Run.open(tmp_path / "run")
     assert run.for_use(print).step == best
-    assert {checkpoint.step for checkpoint in run.checkpoints()} == {3, best}
+    assert {3, best} <= {checkpoint.step for checkpoint in run.checkpoints()}
+    assert len(run.checkpoints()) == 2  # the best before may stay until the next is saved
     newest = run.checkpoints()[0].progress()
     assert newest["best_step"] == best
     assert newest["scores"] == {name: scores[-1]}

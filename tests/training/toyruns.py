@@ -35,7 +35,7 @@ STACKS: dict[str, tuple[Table, Table]] = {
 }
 
 
-def recipe(stack: str = "gru-additive", dropout: float = 0.0, data: Table | None = None, **said: Any) -> Table:
+def recipe(stack: str = "elman", dropout: float = 0.0, data: Table | None = None, **said: Any) -> Table:
     """A whole recipe of about 20,000 parameters; what is said goes to its training."""
     encoder, decoder = STACKS[stack]
     model = {
@@ -44,8 +44,8 @@ def recipe(stack: str = "gru-additive", dropout: float = 0.0, data: Table | None
         "encoder": encoder | {"dropout": dropout},
         "decoder": decoder | {"dropout": dropout},
     }
-    toy = {"kind": "toy", "letters": 5, "longest": 5, "train": 120, "valid": 12, "test": 5} | (data or {})
-    usual = {"steps": 6, "batch_tokens": 64, "validate_every": 3, "schedule": {"kind": "constant"}, "keep": 9}
+    toy = {"kind": "toy", "letters": 6, "longest": 3, "train": 90, "valid": 4, "test": 4} | (data or {})
+    usual = {"steps": 6, "batch_tokens": 48, "validate_every": 3, "schedule": {"kind": "constant"}, "keep": 9}
     return {
         "name": "toy",
         "data": toy,

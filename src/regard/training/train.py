@@ -143,7 +143,7 @@ def _together(recipe: Recipe, settings: Training, run: Run | None, together: Tea
 def _same(run: Run, recipe: Recipe, task: Task) -> None:
     """A run goes on with its own recipe and its own data, or not at all."""
     old, new = _flat(run.recipe), _flat(recipe.table())
-    for key in sorted(old | new):
+    for key in sorted(old | new, key=lambda key: (key.rpartition(".")[0], not key.endswith(".kind"), key)):
         if key not in (*FREE, "name", "about") and old.get(key) != new.get(key):
             raise RecipeError(
                 f"{key}: the run in {run.folder} has {old.get(key, 'none')!r}, now it says {new.get(key, 'none')!r}\n"
