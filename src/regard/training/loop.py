@@ -1,13 +1,11 @@
 """The training loop: one generator of what happens. The command prints it, a study plots it, a test takes three."""
 
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from regard.errors import FailedError, InputError, RecipeError
 from regard.model.assembly import Assembly
@@ -201,30 +199,3 @@ class Loop:
 
     def _out_of_patience(self) -> bool:
         return bool(self.settings.patience) and self.progress.waited >= self.settings.patience
-
-
-def logged(events: Iterator[Event], run: Run, every: int = 10) -> Iterator[Event]:
-    """The same events, the telling ones also written to log.jsonl."""
-    start = time.time()
-    losses: list[Step] = []
-    for event in events:
-        if isinstance(event, Step):
-            losses.append(event)
-            if event.number % every == 0:
-                run.log(_summed(losses, time.time() - start))
-                losses = []
-        elif isinstance(event, Validated):
-            run.log({"step": event.step, "seconds": round(time.time() - start, 2), "valid": event.scores})
-        yield event
-
-
-def _summed(steps: list[Step], seconds: float) -> dict[str, Any]:
-    tokens = sum(step.tokens for step in steps)
-    return {
-        "step": steps[-1].number,
-        "seconds": round(seconds, 2),
-        "loss": sum(step.loss * step.tokens for step in steps) / tokens,
-        "tokens_per_second": round(tokens / sum(step.seconds for step in steps), 1),
-        "rate": steps[-1].rate,
-        "norm": steps[-1].norm,
-    }

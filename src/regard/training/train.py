@@ -17,7 +17,8 @@ from regard.runs import Run
 from regard.tasks.task import Task
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner
-from regard.training.loop import Event, Loop, Started, Stop, logged
+from regard.training.log import logged
+from regard.training.loop import Event, Loop, Started, Stop
 from regard.training.menu import MENU
 from regard.training.parallel import Team, team
 from regard.training.settings import Training
@@ -68,7 +69,7 @@ def training(
         with run.hold() if together.leads else nullcontext():
             loop = Loop(Learner(model, task, settings, together), run, checked.model.build, stop or Stop())
             loop.resume(tell)
-            yield from logged(iter(loop), run) if together.leads else iter(loop)
+            yield from logged(iter(loop), run, settings.tensorboard) if together.leads else iter(loop)
 
 
 def _wish(
