@@ -142,6 +142,18 @@ def test_a_wide_beam_bars_no_more_than_it_must(shortest: int, no_repeat: int) ->
     assert sorted(each.tokens for each in found) == sorted(wanted)
 
 
+@pytest.mark.parametrize("size", [2, 3, 8])
+def test_a_beginning_that_nothing_can_follow_is_given_up(size: int) -> None:
+    table = Table.random(4)
+    table.after(0, [])[3] = 9.0  # the likeliest of all
+    table.after(0, [3])[:] = -torch.inf
+    (found,) = Beam(size=size, best=size).write(table.writing([LONGEST]))
+    assert len(found) == size
+    for each in found:
+        assert each.tokens[:1] != [3]
+        assert each.log_chance == pytest.approx(table.log_chance(0, each.tokens, LONGEST), abs=1e-5)
+
+
 def test_a_language_model_goes_on_from_what_it_is_given() -> None:
     """Without a source, after several tokens."""
     model = language_model()

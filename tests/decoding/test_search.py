@@ -102,11 +102,11 @@ def test_no_group_of_words_comes_twice(make: Make, seed: int, size: int, word: i
 @given(seed=SEEDS)
 def test_where_no_word_is_left_a_line_may_be_short(make: Make, seed: int) -> None:
     table = Table.random(seed, 2)
-    some, fewer = make(no_repeat=1, shortest=LONGEST).write(table.writing([LONGEST, 2]))
-    assert some
-    assert all(sorted(each.tokens) == [3, 4, 5] for each in some)
+    whole, fewer = make(no_repeat=1, shortest=LONGEST).write(table.writing([LONGEST, 2]))
+    assert whole
+    assert all(sorted(each.tokens) == [3, 4, 5] for each in whole)
     assert {len(set(each.tokens)) for each in fewer} == {2}
-    assert all(isfinite(each.log_chance) for each in [*some, *fewer])
+    assert all(isfinite(each.log_chance) for each in [*whole, *fewer])
 
 
 def test_what_is_barred_is_exactly_what_would_come_again() -> None:
@@ -129,7 +129,7 @@ def test_what_is_barred_is_what_a_plain_loop_bars(data: st.DataObject) -> None:
     before = logits.clone()
     bar(logits, torch.tensor(rows, dtype=torch.long).view(len(rows), length), END, shortest, size)
     for written, old, new in zip(rows, before, logits, strict=True):
-        wanted = {word for word in range(3, 7) if not size or repeats_now([*written, word], size)} if size else set()
+        wanted = {word for word in range(3, 7) if size and repeats_now([*written, word], size)}
         wanted |= {PAD, BEGIN} | ({END} if length < shortest else set())
         assert set(new.isinf().nonzero().flatten().tolist()) == wanted
         assert torch.equal(new[new.isfinite()], old[new.isfinite()])

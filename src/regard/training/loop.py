@@ -160,8 +160,8 @@ class Loop:
         if scores is None:
             return
         name = self.settings.best_by
-        value = self.task.metrics[name] * scores.get(name, float("-inf"))
-        best = self.progress.best is None or value > self.progress.best
+        value = self.task.metrics[name] * scores[name] if name in scores else None  # nothing is held out to judge by
+        best = value is None or self.progress.best is None or value > self.progress.best
         self.progress.validated, self.progress.scores = step, scores
         self.progress.waited = 0 if best else self.progress.waited + 1
         yield Validated(step, scores, best)  # before it is saved as done: killed in between, it is logged again

@@ -1,0 +1,228 @@
+"""Notes, parts C, D and G, put to work: the examples of the notes, learnt and translated."""
+
+import itertools
+import random
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+import torch
+from lessons import RECURRENT, Pair, right, taught, written
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from regard.data.batches import rows
+from regard.data.dates import Dates
+from regard.data.phrases import Phrases
+from regard.data.tokens import BEGIN, END
+from regard.look.alignment import Alignment, align
+from regard.model.attention import Additive, Attention, Multihead
+from regard.model.build import build
+from regard.model.memory import Memory
+from regard.model.recurrent import Cell, Gru, Lstm
+from regard.model.watch import watch
+from regard.trained import Trained, open_run, translate
+from regard.training.train import train
+
+KOREAN, ENGLISH = "좋은 저녁입니다.", "Good evening."
+
+
+@pytest.fixture(scope="module")
+def phrasebook(runs: Path) -> Trained:
+    """Korean to English through one fixed vector."""
+    data = {"kind": "phrases", "source": "ko", "target": "en"}
+    forward = RECURRENT | {"direction": "forward"}
+    return taught(runs / "phrasebook", data, forward, RECURRENT, steps=120)
+
+
+def begun(trained: Trained, text: str) -> tuple[Tensor, Memory]:
+    """The encoder's states for one text, and the decoder's memory before its first step."""
+    source, lengths = rows(trained.translator.vocabulary.source.encode([text]))
+    return trained.model.encode(source, lengths).states, trained.model.start(source, lengths)
+
+
+def test_031_one_word_a_step_until_the_end(phrasebook: Trained, monkeypatch: pytest.MonkeyPatch):
+    model, given = phrasebook.model, []
+    step = model.step
+
+    def counted(tokens: Tensor, memory: Memory) -> Tensor:
+        given.append(tokens)
+        return step(tokens, memory)
+
+    monkeypatch.setattr(model, "step", counted)
+    sources = [KOREAN, "환영합니다!", "기차는 언제 와요?"]
+    found = [translated.text for translated in translate(phrasebook, sources)]
+    assert found == [ENGLISH, "Welcome!", "When is the train coming?"]
+    lengths = [len(row) for row in phrasebook.translator.vocabulary.target.encode(found)]
+    assert lengths == [3, 2, 6]
+    assert [len(tokens) for tokens in given] == [3, 3, 3, 2, 1, 1, 1]  # a row leaves with its <end>
+    assert {tokens.shape[1] for tokens in given} == {1}
+    assert given[0].flatten().tolist() == [BEGIN] * 3
+
+
+def test_033_good_evening(phrasebook: Trained):
+    """h_1 … h_n → v → s_1, s_2, … → <eos>, with the notes' own sentence."""
+    assert all(right(phrasebook, Phrases(source="ko", target="en").read("train")))
+    vocabulary, model = phrasebook.translator.vocabulary, phrasebook.model
+    assert vocabulary.source.pieces(vocabulary.source.encode([KOREAN])[0]) == ["좋은", "저녁입니다", "."]
+    states, memory = begun(phrasebook, KOREAN)
+    assert states.shape == (1, 4, 32)  # three words and <end>
+    (entry,) = memory.held("state")
+    assert torch.equal(entry.held[0], states[:, -1])  # v
+    assert list(memory.entries) == ["state", "lengths"]  # and nothing else of the source
+    said, path = [BEGIN], [entry.held[0]]
+    while said[-1] != END:
+        out = model.step(torch.tensor([said[-1:]]), memory)
+        path.append(entry.held[0])
+        said.append(int(model.head(out[0, -1]).argmax()))
+        word = model.target(torch.tensor([said[-2:-1]]))[0]
+        wanted = torch.gru_cell(word, path[-2], *model.decoder.cells[0].weights())
+        assert_close(path[-1], wanted, atol=1e-5, rtol=1e-5)
+    assert vocabulary.target.pieces(said[1:]) == ["Good", "evening", ".", "<end>"]
+    assert translate(phrasebook, KOREAN)[0].text == ENGLISH
+
+
+QUICK = [
+    *("data.valid_share=0.0", "tokens.kind=words", "model.width=32"),
+    *(f"model.{side}.{key}" for side in ("encoder", "decoder") for key in ("layers=1", "dropout=0.0")),
+    *("training.steps=80", "training.validate_every=40", "training.smoothing=0.0"),
+    "training.optimizer={kind='muon', rate=0.05, adamw_rate=0.02}",
+    "training.schedule={kind='decay', warmup=10, share=0.5}",
+]
+
+
+def korean_english(folder: Path) -> tuple[list[Pair], list[str]]:
+    """Two parallel files, as most corpora come."""
+    pairs = list(Phrases(source="ko", target="en").read("train"))[:30]
+    for side, ending in enumerate(("ko", "en")):
+        text = "".join(pair[side] + "\n" for pair in pairs)
+        (folder / f"greetings.{ending}").write_text(text, encoding="utf-8")
+    return pairs, [f"data.train={folder / 'greetings'}", "data.source=ko", "data.target=en"]
+
+
+def english_italian(folder: Path) -> tuple[list[Pair], list[str]]:
+    """One table."""
+    days = Dates(source="en", target="it", first_year=2026, last_year=2026, train=40, valid=1, test=1)
+    pairs = list(days.read("train"))
+    return pairs, [f"data.train={written(folder / 'days.tsv', pairs)['train']}"]
+
+
+@pytest.mark.parametrize(("files", "recipe"), [(korean_english, "gru-additive"), (english_italian, "transformer-tiny")])
+def test_032_any_pair_of_languages_from_ones_own_files(files: Callable, recipe: str, runs: Path):
+    pairs, named = files(runs)
+    trained = open_run(train(recipe, *named, *QUICK, out=runs / files.__name__).folder)
+    assert trained.step == 80  # with nothing held out, the last is the best
+    assert all(right(trained, pairs))
+
+
+def parts(recipe: str, kind: type) -> list[nn.Module]:
+    with torch.device("meta"):
+        return [module for module in build(recipe).modules() if isinstance(module, kind)]
+
+
+def test_037_the_milestones_and_what_each_did_away_with():
+    """Early translation, attention in 2015, the Transformer in 2017."""
+    assert {type(cell) for cell in parts("seq2seq-lstm", Cell)} == {Lstm}
+    assert not parts("seq2seq-lstm", Attention)
+    assert {type(cell) for cell in parts("gru-additive", Cell)} == {Gru}
+    assert [type(attention) for attention in parts("gru-additive", Attention)] == [Additive]
+    assert not parts("transformer-base", Cell)
+    assert [type(attention) for attention in parts("transformer-base", Attention)] == [Multihead] * 18
+    assert not parts("transformer-base", nn.RNNBase)
+
+
+NOUNS = {
+    "er": {"an apple": "einen Apfel", "a fish": "einen Fisch", "a cake": "einen Kuchen", "a salad": "einen Salat"},
+    "sie": {"a soup": "eine Suppe", "a pear": "eine Birne", "a banana": "eine Banane", "a tomato": "eine Tomate"},
+    "es": {"a bread": "ein Brot", "an egg": "ein Ei", "an ice": "ein Eis", "a steak": "ein Steak"},
+}
+WHO = {"I": "ich", "Anna": "Anna", "Paul": "Paul", "my brother": "mein Bruder"}
+DID = {"ate": "aß", "bought": "kaufte", "took": "nahm", "tried": "probierte"}
+WHY = {"tasty": "lecker", "fresh": "frisch", "sweet": "süß", "warm": "warm"}
+APPLE = ("I ate an apple because it was tasty", "ich aß einen Apfel, weil er lecker war")
+
+
+def because() -> list[Pair]:
+    """All such sentences, in a random order: subjects and adverbs move the noun, its gender chooses the pronoun."""
+    pairs = []
+    for who, did, why, (pronoun, nouns), today in itertools.product(WHO, DID, WHY, NOUNS.items(), (True, False)):
+        for noun, translated in nouns.items():
+            begins = f"heute {DID[did]} {WHO[who]}" if today else f"{WHO[who]} {DID[did]}"
+            source = f"{'today ' * today}{who} {did} {noun} because it was {why}"
+            pairs.append((source, f"{begins} {translated}, weil {pronoun} {WHY[why]} war"))
+    random.Random(3).shuffle(pairs)
+    pairs.insert(0, pairs.pop(pairs.index(APPLE)))
+    return pairs
+
+
+def test_045_it_looks_at_apple(runs: Path):
+    """English has one word where German must choose by gender, and only the noun knows it.
+
+    The encoder reads every word alone and the decoder remembers two words, `, weil`: whoever writes
+    the right er, sie or es for a sentence never seen must have looked at the noun.
+    """
+    held, known = because()[:100], because()[100:700]
+    encoder = {"kind": "convolution", "layers": 1, "reach": 1}
+    decoder = {"kind": "convolution", "layers": 1, "reach": 2, "attention": "additive"}
+    trained = taught(runs / "because", written(runs / "because.tsv", known), encoder, decoder)
+    assert translate(trained, APPLE[0])[0].text == APPLE[1]
+    assert sum(right(trained, held)) >= 95
+    looked = 0
+    for source, target in held:
+        seen = align(trained.translator, source, target)
+        weights = seen.weights[seen.target.index("weil") + 1]
+        looked += max(weights) == weights[seen.source.index("because") - 1]
+    assert looked >= 90
+
+
+ADJECTIVES = {"guten": "good", "schönen": "lovely", "langen": "long", "ruhigen": "quiet", "warmen": "warm"}
+TIMES = {"abend": "evening", "morgen": "morning", "tag": "day", "nachmittag": "afternoon", "sommer": "summer"}
+GREETING = ("guten abend", "good evening")
+
+
+@pytest.fixture(scope="module")
+def greetings(runs: Path) -> Trained:
+    """A Transformer of one layer that has never been told what `guten abend` means."""
+    pairs = [(f"{one} {other}", f"{ADJECTIVES[one]} {TIMES[other]}") for one in ADJECTIVES for other in TIMES]
+    data = written(runs / "greetings.tsv", (pair for pair in pairs if pair != GREETING))
+    heads = {"kind": "multihead", "heads": 4}
+    encoder = {"kind": "transformer", "layers": 1, "attention": heads}
+    slow = {"kind": "adamw", "rate": 0.005}
+    return taught(runs / "greetings", data, encoder, encoder | {"cross": heads}, steps=80, optimizer=slow)
+
+
+def test_112_good_looks_at_guten_and_evening_at_abend(greetings: Trained):
+    source, target = GREETING
+    assert translate(greetings, source)[0].text == target
+    seen = align(greetings.translator, source, target)
+    assert (seen.source, seen.target) == (["guten", "abend", "<end>"], ["good", "evening", "<end>"])
+    assert [seen.source[row.index(max(row))] for row in seen.weights[:2]] == ["guten", "abend"]
+    assert min(max(row) for row in seen.weights[:2]) > 0.5
+
+
+def test_059_each_row_is_a_distribution_over_the_input_for_the_current_state(greetings: Trained, runs: Path):
+    seen = align(greetings.translator, *GREETING)
+    weights = torch.tensor(seen.weights)
+    assert weights.shape == (3, 3)
+    assert (weights >= 0).all()
+    assert_close(weights.sum(1), torch.ones(3))
+    _, memory = begun(greetings, GREETING[0])
+    said = [BEGIN, *greetings.translator.vocabulary.target.encode([GREETING[1]])[0]]
+    for row, token in zip(weights, said, strict=True):  # the state of each step asks, and no other
+        with watch(greetings.model) as now:
+            greetings.model.step(torch.tensor([[token]]), memory)
+        assert_close(now["decoder.layers.0.cross"].weights.mean(1)[0, 0], row, atol=1e-5, rtol=1e-5)
+    assert labels(seen, runs / "greeting.svg") == (seen.source, seen.target)
+
+
+def labels(seen: Alignment, path: Path) -> tuple[list[str], list[str]]:
+    """The words beside the columns and rows of a picture."""
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        root = ElementTree.parse(seen.draw(path)).getroot()
+    axes = next(part for part in root.iter() if part.get("id") == "axes_1")
+    ticks = [part for part in axes.iter() if part.get("id", "").startswith(("xtick", "ytick"))]
+    named = [(part.get("id"), [text.text for text in part.iter() if text.text and text.text.strip()]) for part in ticks]
+    across, down = ([text for name, (text,) in named if name.startswith(side)] for side in ("xtick", "ytick"))
+    return across, down
