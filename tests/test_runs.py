@@ -127,7 +127,9 @@ def test_everything_is_synced_before_it_gets_its_name_and_its_folder_after(
         done.append(("named", named(new)))
         (replace if Path(new).is_file() else rename)(old, new)
 
-    monkeypatch.setattr(os, "fsync", lambda handle: done.append(("synced", named(os.readlink(f"/proc/self/fd/{handle}")))))
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: done.append(("synced", named(os.readlink(f"/proc/self/fd/{handle}"))))
+    )
     monkeypatch.setattr(os, "rename", renamed)
     monkeypatch.setattr(os, "replace", renamed)
     save(run, 5)
@@ -230,9 +232,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before_and_says_so(
 
 @settings(deadline=None, max_examples=150, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(name=st.sampled_from(ALL), place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-def test_no_flipped_bit_changes_what_training_would_go_on_with(
-    run: Run, name: str, place: float, bit: int
-) -> None:
+def test_no_flipped_bit_changes_what_training_would_go_on_with(run: Run, name: str, place: float, bit: int) -> None:
     if not run.checkpoints():
         save(run, 1), save(run, 2)
     path = run.folder / "checkpoints" / "step-2" / name
@@ -475,9 +475,7 @@ def refusing(what: Exception, place: int) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("place", range(3))
-def test_a_full_disk_is_said_in_a_line_and_loses_nothing(
-    run: Run, monkeypatch: pytest.MonkeyPatch, place: int
-) -> None:
+def test_a_full_disk_is_said_in_a_line_and_loses_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, place: int) -> None:
     save(run, 1), save(run, 2)
     with monkeypatch.context() as patch, pytest.raises(FailedError, match=r"the disk is full; .*--resume$") as caught:
         patch.setattr(os, "fsync", refusing(FULL, place))

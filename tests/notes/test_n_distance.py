@@ -15,6 +15,7 @@ from regard.data.toys import Toys
 from regard.look.alignment import align
 from regard.model.mask import Mask
 from regard.trained import Trained
+from regard.training.optimizer import Muon
 
 CELLS = ["elman", "lstm", "gru"]
 
@@ -50,14 +51,14 @@ def test_010_a_whole_recurrent_translator_waits_longer_for_longer_texts_and_a_tr
 
 
 LETTERS, LONGEST = 6, 10
-TOY = {"task": "reverse", "letters": LETTERS, "shortest": 2, "longest": LONGEST, "train": 6000, "valid": 9, "test": 180}
+TOY = {"task": "reverse", "letters": LETTERS, "shortest": 2, "longest": LONGEST, "train": 4000, "valid": 9, "test": 180}
 
 
 @pytest.fixture(scope="module")
 def pupils(runs: Path) -> dict[str, Trained]:
     """One fixed vector and attention: the same data, the same steps, and about the same size."""
     data, decoders = {"kind": "toy", **TOY}, {"fixed": FIXED, "attentive": ATTENTIVE}
-    return {name: taught(runs / name, data, RECURRENT, decoder, steps=200) for name, decoder in decoders.items()}
+    return {name: taught(runs / name, data, RECURRENT, decoder, steps=160) for name, decoder in decoders.items()}
 
 
 def words(pair: Pair) -> int:
@@ -75,7 +76,7 @@ def test_034_046_one_vector_fails_long_sentences_and_attention_does_not(pupils: 
             exact[name, part] = sum(chosen) / len(chosen)
     assert exact["fixed", "short"] > 0.85
     assert exact["fixed", "short"] > exact["fixed", "middle"] > exact["fixed", "long"]
-    assert exact["fixed", "long"] < 0.5
+    assert exact["fixed", "long"] < 0.4
     assert min(exact["attentive", part] for part in ("short", "middle", "long")) > 0.85
 
 
@@ -103,7 +104,6 @@ def test_035_a_thousand_words_do_not_fit_in_one_vector(pupils: dict[str, Trained
     vector = encoder.model.encode(torch.tensor([letters])).summary()
     assert bits[3] < 8 * vector.nbytes < bits[1000]
     held = [letters_held(encoder.model, torch.tensor(letters), length) for length in (3, 10, 100, 1000)]
-    print(held)
     assert held[0] > 0.9
     assert held[0] > held[1] > held[2] > held[3]
     assert held[3] < 1 / LETTERS + 0.02
@@ -136,8 +136,7 @@ def test_036_all_states_but_the_last_are_lost_on_a_decoder_without_attention(kin
 
 STACKS = {
     "elman": {"kind": "recurrent", "cell": "elman"},
-    "gru": {"kind": "recurrent", "cell": "gru"},
-    "convolution": {"kind": "convolution", "layers": 3, "reach": 3},
+    "convolution": {"kind": "convolution", "layers": 2, "reach": 3},
     "attention": {"kind": "transformer", "layers": 1, "attention": {"kind": "multihead", "heads": 2}},
 }
 
@@ -165,30 +164,32 @@ def influence(decoder: dict) -> Tensor:
 
 
 def test_077_recall_over_distance_learnt_by_all_three():
-    """The first letter of a text must be said at its end; every model is taught at all distances up to 24.
-
-    Gates can hold one letter for long (item 14); that a state holds only so many is item 35.
-    """
-    recalled = {name: recall(decoder) for name, decoder in STACKS.items()}
-    print(recalled)
-    near, middle, far = 0, 1, 2
-    assert min(recalled["attention"]) > 0.97
-    assert recalled["convolution"][near] > 0.97
-    assert max(recalled["convolution"][middle:]) < 1 / 8 + 0.06  # 3 layers see 6 back: a guess
-    assert recalled["elman"][near] > recalled["elman"][far] + 0.15
-    assert recalled["attention"][far] > recalled["elman"][far] + 0.15
-    assert recalled["gru"][far] > recalled["elman"][far]
+    """Twelve letters of four kinds, and then the question: which was the one d before? A guess is right in 1 of 4."""
+    recurrent, convolution, attention = (recall(STACKS[name]) for name in ("elman", "convolution", "attention"))
+    assert recurrent[0] > 0.9
+    assert recurrent[0] > recurrent[2] > recurrent[4:].mean() + 0.05  # the early ones are forgotten
+    assert recurrent[4:].max() < 0.4
+    assert convolution[:4].min() > 0.97  # two layers of reach 3 see four letters and the question
+    assert convolution[4:].max() < 0.35
+    assert attention.min() > 0.97
 
 
-def recall(decoder: dict) -> list[float]:
-    """The share of first letters said at the end, 1, 8 and 24 letters later."""
-    writer = model("language_model", vocabulary=8, width=32, tie="none", decoder=decoder)
-    optimizer = torch.optim.Adam(writer.parameters(), lr=5e-3)
-    for _ in range(200):
-        letters = torch.randint(8, (64, 1 + int(torch.randint(1, 25, ()))))
-        optimizer.zero_grad()
-        F.cross_entropy(writer(letters)[:, -1], letters[:, 0]).backward()
-        optimizer.step()
-    texts = [torch.randint(8, (500, 1 + distance)) for distance in (1, 8, 24)]
+def recall(decoder: dict) -> Tensor:
+    """The share of right answers for d = 1 … 12, of a model taught with all of them."""
+    writer = model("language_model", vocabulary=4 + 12, width=32, tie="none", decoder=decoder)
+    optimizers = Muon(rate=0.05, adamw_rate=0.02).build(writer)
+    for _ in range(150):
+        texts, wanted = asked(torch.randint(1, 13, (128,)))
+        F.cross_entropy(writer.head(writer.states(texts)[:, -1]), wanted).backward()
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
     with torch.no_grad():
-        return [float((writer(text)[:, -1].argmax(-1) == text[:, 0]).float().mean()) for text in texts]
+        texts, wanted = asked(torch.arange(1, 13).repeat_interleave(500))
+        return (writer(texts)[:, -1].argmax(-1) == wanted).double().view(12, 500).mean(1)
+
+
+def asked(distances: Tensor) -> tuple[Tensor, Tensor]:
+    """Letters, the question behind them, and the answer."""
+    letters = torch.randint(4, (len(distances), 12))
+    return torch.cat([letters, 3 + distances[:, None]], 1), letters.gather(1, 12 - distances[:, None])[:, 0]

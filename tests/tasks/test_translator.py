@@ -10,7 +10,7 @@ from regard.data.tokens import END, Bpe, Characters, Words
 from regard.decoding.beam import Beam
 from regard.decoding.sample import Greedy
 from regard.decoding.search import Hypothesis, Search
-from regard.tasks.translator import Translated, Translator
+from regard.tasks.translator import Scribe, Translated, Translator
 
 WORDS = ["ein", "Hund", "läuft", "über", "die", "Wiese", "zwei", "Männer", "한국", "und"]
 TEXTS = [
@@ -87,11 +87,11 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[int]]]:
     """The rows of ids that a translator is about to translate; each becomes itself."""
     rows: list[list[int]] = []
 
-    def write(self: Translator, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
+    def write(self: Scribe, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
         rows.extend(sources)
         return [[Hypothesis(row, 0.0, 0.0)] for row in sources]
 
-    monkeypatch.setattr(Translator, "write", write)
+    monkeypatch.setattr(Scribe, "write", write)
     return rows
 
 
@@ -137,7 +137,7 @@ def test_an_endless_word_is_translated(translator: Translator) -> None:
 
 def test_what_is_written_ends(vocabulary: Vocabulary) -> None:
     """A model that never says <end> is stopped, later for longer sources."""
-    endless = Translator(seq2seq("recurrent", len(vocabulary.target), ends=-99.0), vocabulary, LONGEST)
+    endless = Scribe(seq2seq("recurrent", len(vocabulary.target), ends=-99.0))
     sources = [[5] * length for length in (1, 4, 6)]
     for source, (best,) in zip(sources, endless.write(sources, Greedy()), strict=True):
         assert len(best.tokens) == 2 * (len(source) + 1) + 10

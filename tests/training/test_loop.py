@@ -518,7 +518,9 @@ def test_patience_is_counted_across_interruptions(tmp_path: Path, monkeypatch: p
     assert ended(events) == Ended(6, "patience")
 
 
-@pytest.mark.parametrize(("name", "scores", "best"), [("loss", [3, 1, 2], 2), ("bleu", [3, 1, 5], 3), ("chrf", [9, 1, 5], 1)])
+@pytest.mark.parametrize(
+    ("name", "scores", "best"), [("loss", [3, 1, 2], 2), ("bleu", [3, 1, 5], 3), ("chrf", [9, 1, 5], 1)]
+)
 def test_the_best_is_kept_and_pointed_at(
     name: str, scores: list[float], best: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,7 @@
 """Learning rates over the steps."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,10 +27,10 @@ def test_every_schedule_rises_to_one_and_never_again(kind: str, warmup: int, tot
     factors = [schedule.factor(step, total) for step in range(total)]
     assert all(0 < factor <= 1 for factor in factors)
     warm, after = factors[:warmup], factors[warmup:]
-    assert all(one < other for one, other in zip(warm, warm[1:], strict=False))
+    assert all(one < other for one, other in pairwise(warm))
     if kind != "decay" or warmup <= 0.7 * total:
         assert after[:1] in ([], [1.0])
-    assert all(one >= other for one, other in zip(after, after[1:], strict=False))
+    assert all(one >= other for one, other in pairwise(after))
 
 
 def test_a_warm_up_is_a_straight_line() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +24,7 @@ from regard.model.assembly import Seq2Seq
 from regard.model.build import build
 from regard.model.int8 import rounded
 from regard.tasks.translation import translation_loss
-from regard.tasks.translator import Translator
+from regard.tasks.translator import Scribe
 
 Tell = Callable[[str], None]
 
@@ -120,12 +119,11 @@ def prepare_regard_decoding(
     if int8:
         rounded(model)
     words = None if table is None else shortlist(_held(table), table.vocabulary, table.vocabulary)
-    nothing: Any = None  # only ids are translated
-    translator = Translator(model, nothing, corpus.longest, decoding.rows, (0, decoding.most), words)
+    scribe = Scribe(model, decoding.rows, (0, decoding.most), words)
     least = {"shortest": decoding.least}
     search: Search = Greedy(**least) if decoding.beam == 1 else Beam(size=decoding.beam, **least)
     sources = [source for source, _ in corpus.pairs]
-    return count(lambda: [found[0].tokens for found in translator.write(sources, search)])
+    return count(lambda: [found[0].tokens for found in scribe.write(sources, search)])
 
 
 def _model(corpus: Corpus, shape: Shape) -> Seq2Seq:

@@ -34,9 +34,8 @@ def training(
     from regard.bench.peers import Shape, Training
     from regard.bench.translation import bench_training, corpora
 
-    known = ("torch", "torch-kept", "marian", "joeynmt")
+    names = _chosen(peers, ("torch", "torch-kept", "marian", "joeynmt"))
     corpus, _ = corpora(_pairs(data, "", source, target), vocabulary)
-    names = _chosen(peers, known)
     with progress(rounds) as tell:
         turns = bench_training(corpus, Shape(), Training(steps, tokens), rounds=rounds, names=names, tell=tell)
     _show(turns, "real tokens/s", json)

@@ -23,10 +23,10 @@ def demo(out: Annotated[Path, typer.Option(help="Where runs and pictures go.")] 
     console.print("Two small models learn that from 8,000 examples, starting from nothing.\n")
     runs = {name: _learn(name, title, out / name) for name, title in RECIPES.items()}
     _compare(runs)
-    best = runs["numbers-gru"]
-    console.print(f"\nWhere the GRU looked (columns) while it wrote each word (rows), for {SHOWN}:\n")
-    written = best.translator.translate([SHOWN], best.search())[0].text
-    console.print(str(align(best.translator, SHOWN, written)), markup=False)
+    shown = runs["numbers-transformer"]
+    console.print(f"\nWhere the Transformer looked while it wrote each word of\n{SHOWN}:\n")
+    written = shown.translator.translate([SHOWN], shown.search())[0].text
+    console.print(str(align(shown.translator, SHOWN, written)), markup=False)
     pictures = [
         align(run.translator, SHOWN, written).draw(out / f"{name}-alignment.png", RECIPES[name])
         for name, run in runs.items()

@@ -36,26 +36,17 @@ class Translated:
 
 
 @dataclass(frozen=True)
-class Translator:
-    """A trained model with its vocabulary, ready to translate. Sources longer than `longest` tokens are split."""
+class Scribe:
+    """A model that writes for rows of ids: like lengths together, and back into their order."""
 
     model: Seq2Seq
-    vocabulary: Vocabulary
-    longest: int
     batch: int = 64
     limit: tuple[int, int] = (2, 10)
     """A translation may have so many times the tokens of its source, and so many more."""
     words: NDArray[np.int32] | None = None
     """A shortlist: which words each source word may call for. Without it all words are scored at every step."""
 
-    def translate(self, texts: Sequence[str], search: Search) -> list[Translated]:
-        """All texts, in their order."""
-        pieces = [self._split(text) for text in texts]
-        found = iter(self.write([ids for piece in pieces for ids in piece], search))
-        return [self._joined(text, [next(found) for _ in piece]) for text, piece in zip(texts, pieces, strict=True)]
-
     def write(self, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
-        """Hypotheses for rows of ids: like lengths together, and back into their order."""
         order = sorted(range(len(sources)), key=lambda row: -len(sources[row]))
         found: list[list[Hypothesis]] = [[] for _ in sources]
         for start in range(0, len(order), self.batch):
@@ -82,6 +73,24 @@ class Translator:
 
         first = torch.full((len(sources), 1), BEGIN, device=device)
         return search.write(Writing(step, model.start(source, lengths), first, times * lengths + more, END, words))
+
+
+@dataclass(frozen=True)
+class Translator:
+    """A trained model with its vocabulary, ready to translate. Sources longer than `longest` tokens are split."""
+
+    model: Seq2Seq
+    vocabulary: Vocabulary
+    longest: int
+    batch: int = 64
+    words: NDArray[np.int32] | None = None
+
+    def translate(self, texts: Sequence[str], search: Search) -> list[Translated]:
+        """All texts, in their order."""
+        pieces = [self._split(text) for text in texts]
+        scribe = Scribe(self.model, self.batch, words=self.words)
+        found = iter(scribe.write([ids for piece in pieces for ids in piece], search))
+        return [self._joined(text, [next(found) for _ in piece]) for text, piece in zip(texts, pieces, strict=True)]
 
     def _split(self, text: str) -> list[list[int]]:
         """One row of ids if that fits, else one a sentence, and a long sentence cut between words."""
