@@ -69,7 +69,7 @@ def test_with_ddp_two_processes_learn_what_one_does_and_one_goes_on_from_two(tmp
     one(*words, out=tmp_path / "one")
     alike(tmp_path / "two", tmp_path / "one")
     moved = tensors(tmp_path / "two", step=10)["head.weight"] - tensors(tmp_path / "two", step=20)["head.weight"]
-    assert moved.abs().max() > 0.003  # or nothing would be shown
+    assert moved.abs().max() > 0.001  # or nothing would be shown
     shutil.rmtree(tmp_path / "two" / "checkpoints" / "step-20")
     events = one(*words, out=tmp_path / "two", resume=True)
     assert sum(isinstance(event, Step) for event in events) == 10
