@@ -160,7 +160,7 @@ def test_what_is_mostly_no_text_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Ein Hund\tA dog\n".encode("utf-16"), bytes(range(256)) * 9, gzip.compress(b"a\tb\n")]
+    "text", ["Ein Hund\tA dog\n".encode("utf-16"), bytes(range(256)) * 9, gzip.compress(b"a\tb\n", mtime=0)]
 )
 def test_what_is_no_text_at_all_is_refused(text: bytes, tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_bytes(text)
