@@ -21,6 +21,8 @@ SMALL = ["tokens.kind=words", "model.width=16", "model.encoder.dropout=0.0", "mo
 LONG = ["training.steps=20", "training.validate_every=10", "training.keep=9", "training.schedule.warmup=0"]
 USUAL = [*DATA, *SMALL, *LONG, "training.average=0.5", "training.accumulate=2"]
 
+pytestmark = pytest.mark.slow  # two processes that start torch on two busy cores
+
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,9 @@ class Learner:
         self.names = {id(p): name for name, p in self.model.named_parameters()}
         self.averages = {name: t.detach().clone() for name, t in self._named()} if settings.average else {}
 
+    def close(self) -> None:
+        self.team.release(self.losses)
+
     def step(self, number: int) -> Step:
         """Learn from the batches of one step. Nothing is changed if anything is not a number."""
         start = time.perf_counter()

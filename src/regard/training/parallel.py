@@ -44,6 +44,12 @@ class Team:
         fully_shard(module)
         return module
 
+    def release(self, module: nn.Module) -> None:
+        """Before the processes part. What DDP keeps holds them together, and freed last of all it waits,
+        with Python's lock in its hand, for a thread that waits for that lock."""
+        if isinstance(module, DistributedDataParallel):
+            del module.reducer, module.logger
+
     def joining(self, module: nn.Module, last: bool) -> AbstractContextManager[Any]:
         """Gradients of several pieces are added up here first, and exchanged with the last."""
         if isinstance(module, FSDPModule):

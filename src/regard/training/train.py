@@ -1,7 +1,7 @@
 """From a recipe to a trained run."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -66,8 +66,11 @@ def training(
         _same(run, checked, task)
         torch.manual_seed(settings.seed)
         model: Assembly = checked.model.build()
-        with run.hold() if together.leads else nullcontext():
-            loop = Loop(Learner(model, task, settings, together), run, checked.model.build, stop or Stop())
+        with (
+            run.hold() if together.leads else nullcontext(),
+            closing(Learner(model, task, settings, together)) as learner,
+        ):
+            loop = Loop(learner, run, checked.model.build, stop or Stop())
             loop.resume(tell)
             yield from logged(iter(loop), run, settings.tensorboard) if together.leads else iter(loop)
 
