@@ -49,6 +49,8 @@ def main() -> None:
         sys.exit(_say(str(error), 1))
     except BrokenPipeError:
         sys.exit(0)
+    except OSError as error:
+        sys.exit(_say(f"{error.filename or 'disk'}: {error.strerror or error}", 1))
     except KeyboardInterrupt:
         sys.exit(_say("interrupted", 130))
 
