@@ -1,6 +1,5 @@
 """The command line: one file per verb. Nothing heavy is imported before a verb runs."""
 
-import os
 import sys
 
 import typer
@@ -37,8 +36,6 @@ app.add_typer(bench, name="bench")
 
 def main() -> None:
     """Run a verb. Exit codes: 0 done, 1 failed, 2 wrong usage or recipe, 3 input refused, 130 interrupted."""
-    # Threads that wait by spinning take the cores from whatever else runs: two to three times slower for all.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         app()
     except RecipeError as error:
