@@ -18,9 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors import SafetensorError
 
-from regard import runs
 from regard.errors import FailedError, InputError
-from regard.runs import FILES, Checkpoint, Run
+from regard.runs import FILES, Checkpoint, Run, checkpoint
+from regard.runs import run as runs
+from regard.runs.disk import LARGEST_TEXT
 
 ALL = (*FILES, "manifest.json")
 RECIPE = {"name": "small", "training": {"rate": 0.1}}
@@ -251,14 +252,14 @@ def test_no_flipped_bit_changes_what_training_would_go_on_with(run: Run, name: s
 
 def test_a_disk_that_cannot_be_read_counts_as_damage(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     save(run, 1), save(run, 2)
-    plain = runs._hash
+    plain = checkpoint.hashed
 
     def hashed(path: Path) -> str:
         if "step-2" in str(path):
             raise OSError(errno.EIO, "Input/output error")
         return plain(path)
 
-    monkeypatch.setattr(runs, "_hash", hashed)
+    monkeypatch.setattr(checkpoint, "hashed", hashed)
     said: list[str] = []
     assert run.for_use(said.append).step == 1
     assert "Input/output error" in said[0]
@@ -343,7 +344,7 @@ def as_rubbish(path: Path) -> None:
 
 def as_endless(path: Path) -> None:
     path.touch()
-    os.truncate(path, runs.LARGEST_TEXT + 1)  # a hole: nothing is written
+    os.truncate(path, LARGEST_TEXT + 1)  # a hole: nothing is written
 
 
 @pytest.mark.parametrize("name", ["best", "log.jsonl", "tokens.json", "recipe.toml", "facts.json"])
@@ -634,7 +635,7 @@ def test_a_pickle_in_disguise_is_refused_and_never_opened(run: Run, tmp_path: Pa
     else:
         torch.save(Trap(sprung), checkpoint.folder / name)
     manifest = json.loads((checkpoint.folder / "manifest.json").read_text())
-    manifest["sha256"][name] = runs._hash(checkpoint.folder / name)
+    manifest["sha256"][name] = runs.hashed(checkpoint.folder / name)
     (checkpoint.folder / "manifest.json").write_text(json.dumps(manifest))
     assert run.newest(silent) == checkpoint
     with pytest.raises(InputError, match=f"{name}: not a safetensors file"):

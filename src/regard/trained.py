@@ -135,13 +135,14 @@ def evaluate(
     sources, references = [source for source, _ in read], [target for _, target in read]
     order = sorted(range(len(read)), key=lambda row: -len(sources[row]))  # like lengths together
     start, translations, search = time.perf_counter(), [""] * len(read), trained.search(beam)
-    for place in range(0, len(read), trained.translator.batch):
-        rows = order[place : place + trained.translator.batch]
-        for row, found in zip(rows, trained.translator.translate([sources[row] for row in rows], search), strict=True):
+    translator = trained.translator
+    for place in range(0, len(read), translator.portion):
+        rows = order[place : place + translator.portion]
+        for row, found in zip(rows, translator.translate([sources[row] for row in rows], search), strict=True):
             translations[row] = found.text
         tell(min(place + len(rows), len(read)), len(read))
     seconds = time.perf_counter() - start
-    corpus = encode(pairs, trained.translator.vocabulary, split, 2 * trained.translator.longest)
+    corpus = encode(pairs, translator.vocabulary, split, 2 * translator.longest)
     loss = held_loss(trained.model, Batches(corpus, 4096, 0)) if len(corpus) else float("nan")
     scores = score(translations, references)
     same = sum(one == other for one, other in zip(translations, references, strict=True))
@@ -163,10 +164,9 @@ def evaluate(
 
 
 def _pairs(trained: Trained, on: str, split: Split) -> tuple[Pairs, Split]:
-    if on:
-        data = trained.run.recipe.get("data", {})
-        return Files(train=on, test=on, source=str(data.get("source")), target=str(data.get("target"))), "test"
     pairs: Pairs = wanted(trained.recipe.data, "data").build()
+    if on:
+        return Files(train=on, test=on, source=pairs.source, target=pairs.target), "test"
     if split == "test" and next(iter(pairs.read("test")), None) is None:
         return pairs, "valid"
     return pairs, split

@@ -271,7 +271,7 @@ def append(memory: Memory, keys: list[list[float]]) -> tuple[Tensor, Tensor, Ten
     new = torch.tensor(keys)[:, None, :, None]
     kept, values, at = past.append(new, -new)
     if isinstance(past, Branches):
-        return kept, values, at, past.visible()[:, 0]
+        return kept, values, at, past.visible[:, 0]
     return kept, values, at, torch.ones(len(kept), 1, kept.shape[2], dtype=torch.bool)
 
 

@@ -162,11 +162,10 @@ def test_neither_the_least_nor_the_greatest_draw_falls_beside(draw: float, monke
     """A draw on the border of two words, before the first and after the last."""
     monkeypatch.setattr(torch, "rand", lambda *size, generator: torch.tensor(draw))
     logits = torch.tensor([[-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf], [0.0, -torch.inf, 0.0, 0.0, -torch.inf]])
-    search = Sample()
-    search._sources = dict.fromkeys(range(2), torch.Generator())
-    for row, word in enumerate(search.choose(logits, [0, 1]).tolist()):
+    drawn = Sample()._draw(logits, [torch.Generator(), torch.Generator()])
+    for row, word in enumerate(drawn.tolist()):
         assert logits[row, word] == 0.0
-    assert search.choose(logits, [0, 1])[0] == (1 if draw < 0.5 else 3)
+    assert drawn[0] == (1 if draw < 0.5 else 3)
 
 
 @pytest.mark.parametrize("kind", ["additive", "convolution", "transformer"])

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+import torch
 from tiny import STACKS, seq2seq
 
 from regard.data.corpus import Vocabulary
 from regard.data.tokens import END, Bpe, Characters, Words
 from regard.decoding.beam import Beam
-from regard.decoding.sample import Greedy
+from regard.decoding.sample import Greedy, Sample
 from regard.decoding.search import Hypothesis, Search
 from regard.tasks.translator import Scribe, Translated, Translator
 
@@ -42,13 +43,24 @@ def equal(one: list[Translated], other: list[Translated]) -> bool:
     return [(found.source, found.texts) for found in one] == [(found.source, found.texts) for found in other]
 
 
-@pytest.mark.parametrize("search", [Greedy(), Beam(size=3, best=3)], ids=["greedy", "beam"])
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=3, best=3), Sample(seed=3)], ids=["greedy", "beam", "sample"])
 def test_the_batch_does_not_matter(translator: Translator, search: Search) -> None:
     wanted = translator.translate(TEXTS, search)
     assert [found.source for found in wanted] == TEXTS
     assert len({found.text for found in wanted}) > 5
     for batch in (1, 3):
         assert equal(batched(translator, batch).translate(TEXTS, search), wanted)
+
+
+def test_threads_do_not_matter(translator: Translator) -> None:
+    texts, before = [*TEXTS, *TEXTS[::-1]], torch.get_num_threads()
+    found = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        found.append(translator.translate(texts, Beam(size=3)))
+    torch.set_num_threads(before)
+    assert equal(found[1], found[0])
+    assert equal(found[2], found[0])
 
 
 def test_empty_lines_stay_empty_and_in_their_place(translator: Translator) -> None:

@@ -13,13 +13,13 @@ import pytest
 import torch
 from toyruns import STACKS, Table, fingerprint, killed, recipe, tensors, until, whole
 
-from regard import runs
 from regard.data.batches import collate
 from regard.errors import FailedError, InputError, RecipeError
 from regard.model.build import build
 from regard.model.weights import named
 from regard.recipe import Recipe
 from regard.runs import FILES, Run
+from regard.runs import run as runs
 from regard.tasks.task import Loss
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner, Step

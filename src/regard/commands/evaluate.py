@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.commands.show import as_json, columns, console, progress
+from regard.commands.show import as_json, columns, console, one_line, progress
 
 if TYPE_CHECKING:
     from regard.trained import Evaluation
@@ -36,11 +36,11 @@ def evaluate(
     folder = out or run
     picture = plot_lengths({trained.recipe.name: found.by_length}, folder / "bleu-by-length.png")
     written = folder / "translations.txt"
-    written.write_text("".join(line.replace("\n", " ") + "\n" for line in found.translations), encoding="utf-8")
+    written.write_text("".join(one_line(line) + "\n" for line in found.translations), encoding="utf-8")
     if json:
         return as_json({key: value for key, value in asdict(found).items() if key not in _LONG})
     _show(found)
-    console.print(f"\nLook at [bold]{picture}[/]; the translations are in [bold]{written}[/].")
+    console.print(f"\nLook at [bold]{picture}[/]; the translations are in [bold]{written}[/].", soft_wrap=True)
     return None
 
 

@@ -52,14 +52,17 @@ class Teller:
 
     def say(self, text: str) -> None:
         """Something worth a line of its own."""
-        if not self.silent:
-            console.print(text, style="yellow", markup=False) if not self.as_json else print(text, file=sys.stderr)
+        if self.as_json and not self.silent:
+            print(text, file=sys.stderr)
+        elif not self.silent:
+            console.print(text, style="yellow", markup=False, soft_wrap=True)
 
     def _start(self, event: Started) -> None:
         self._total, self._first, self._began = event.total, event.step, time.monotonic()
         began = f"going on at step {event.step:,} of" if event.step else "training for"
         steps = f"{event.total:,} steps ({event.total / max(event.epoch, 1):.1f} epochs)"
-        console.print(f"{count(event.parameters)} parameters, {began} {steps}, in [bold]{event.folder}[/]")
+        what = f"{count(event.parameters)} parameters, {began} {steps}, in [bold]{event.folder}[/]"
+        console.print(what, soft_wrap=True)
         if console.is_terminal:
             self._live = Progress(TextColumn("{task.description}"), BarColumn(None), console=console, transient=True)
             self._task = self._live.add_task("", total=event.total, completed=event.step)

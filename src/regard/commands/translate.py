@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.commands.show import console
+from regard.commands.show import console, one_line
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _write(trained: "Trained", found: "Translated", n_best: int, attention: bool
         print(jsons.dumps(row | ({"attention": vars(seen)} if seen else {}), ensure_ascii=False), flush=True)
         return
     for text, score in best:
-        line = text.replace("\n", " ")
+        line = one_line(text)
         print(line if n_best == 1 else f"{score:.3f}\t{line}", flush=True)
     if seen is not None:
         console.print(f"\n{seen}\n", markup=False)

@@ -75,16 +75,12 @@ class Beam(Search):
         over = writing.limits[alive] <= length
         last = (found.columns[:, :size] == writing.end) | over[:, None]
         last &= found.scores[:, :size].isfinite()
-        names = alive.tolist()
-        for row, place in last.nonzero().tolist():
-            column, parent = int(found.columns[row, place]), row * size + int(found.parents[row, place])
-            line = (
-                written[parent]
-                if column == writing.end
-                else torch.cat([written[parent], found.columns[row, place, None]])
-            )
-            chance = float(found.scores[row, place])
-            ended[names[row]].append(Hypothesis(writing.named(line).tolist(), chance, chance / length**self.length))
+        names, (rows, places) = alive.tolist(), last.nonzero(as_tuple=True)
+        lines = writing.named(written[rows * size + found.parents[rows, places]]).tolist()
+        words, chances = writing.named(found.columns[rows, places]).tolist(), found.scores[rows, places].tolist()
+        for row, line, word, chance in zip(rows.tolist(), lines, words, chances, strict=True):
+            tokens = line if word == writing.end else [*line, word]
+            ended[names[row]].append(Hypothesis(tokens, chance, chance / length**self.length))
         done = torch.tensor([len(ended[name]) >= size for name in names], device=over.device)
         return (~(over | done)).nonzero().flatten()
 

@@ -1,6 +1,7 @@
 """One row, one hypothesis: the likeliest word at every step, or one drawn by chance."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
@@ -8,6 +9,8 @@ from torch import Tensor
 
 from regard.decoding.search import Hypothesis, Search, Writing, bar
 from regard.recipe import Number, Positive
+
+Choose = Callable[[Float[Tensor, "R V"], list[int]], Int[Tensor, "R"]]
 
 
 class OneByOne(Search, ABC):
@@ -17,11 +20,11 @@ class OneByOne(Search, ABC):
         self.shortest, self.no_repeat = shortest, no_repeat
 
     @abstractmethod
-    def choose(self, logits: Float[Tensor, "R V"], rows: list[int]) -> Int[Tensor, "R"]:
-        """The next word of every row; `rows` numbers those still writing."""
+    def chooser(self, writing: Writing) -> Choose:
+        """The next word of every row, given the logits and which of the rows are still writing."""
 
     def write(self, writing: Writing) -> list[list[Hypothesis]]:
-        rows = len(writing.first)
+        rows, choose = len(writing.first), self.chooser(writing)
         ended: list[list[Hypothesis]] = [[] for _ in range(rows)]
         alive = torch.arange(rows, device=writing.first.device)
         chances = torch.zeros(rows, device=writing.first.device)
@@ -30,7 +33,7 @@ class OneByOne(Search, ABC):
         while len(alive):
             logits = writing.step(given, writing.memory)
             bar(logits, written, writing.end, self.shortest, self.no_repeat)
-            columns = self.choose(logits, alive.tolist())
+            columns = choose(logits, alive.tolist())
             chances = chances + logits.log_softmax(-1).gather(1, columns[:, None]).squeeze(1)
             given = writing.named(columns)[:, None]
             written = torch.cat([written, columns[:, None]], 1)
@@ -54,8 +57,8 @@ class Greedy(OneByOne):
     def __init__(self, *, shortest: Number = 0, no_repeat: Number = 0) -> None:
         super().__init__(shortest, no_repeat)
 
-    def choose(self, logits: Float[Tensor, "R V"], rows: list[int]) -> Int[Tensor, "R"]:
-        return logits.argmax(-1)
+    def chooser(self, writing: Writing) -> Choose:
+        return lambda logits, _: logits.argmax(-1)
 
 
 class Sample(OneByOne):
@@ -76,15 +79,16 @@ class Sample(OneByOne):
     ) -> None:
         super().__init__(shortest, no_repeat)
         self.temperature, self.top_k, self.top_p, self.seed = temperature, top_k, top_p, seed
-        self._sources: dict[int, torch.Generator] = {}
 
-    def write(self, writing: Writing) -> list[list[Hypothesis]]:
-        self._sources = {row: torch.Generator().manual_seed(self.seed + row) for row in range(len(writing.first))}
-        return super().write(writing)
+    def chooser(self, writing: Writing) -> Choose:
+        numbers = writing.numbers or range(len(writing.first))
+        seeds = [(self.seed * 1_000_003 + number) % 2**32 for number in numbers]  # torch looks at 32 bits
+        sources = [torch.Generator().manual_seed(seed) for seed in seeds]
+        return lambda logits, rows: self._draw(logits, [sources[row] for row in rows])
 
-    def choose(self, logits: Float[Tensor, "R V"], rows: list[int]) -> Int[Tensor, "R"]:
+    def _draw(self, logits: Float[Tensor, "R V"], sources: list[torch.Generator]) -> Int[Tensor, "R"]:
         chances = self.narrow(logits)
-        drawn = torch.stack([torch.rand((), generator=self._sources[row]) for row in rows]).to(logits.device)
+        drawn = torch.stack([torch.rand((), generator=source) for source in sources]).to(logits.device)
         summed = chances.cumsum(-1)
         place = torch.searchsorted(summed, (drawn[:, None] * summed[:, -1:]).contiguous(), right=True).squeeze(1)
         last = chances.shape[1] - 1 - (chances.flip(-1) > 0).to(torch.uint8).argmax(-1)

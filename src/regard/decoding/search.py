@@ -1,7 +1,7 @@
 """The contract of all ways to write, and what they share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,7 +27,8 @@ class Writing:
     """A model at its desk: how to take a step, what to begin and end with, and how far each row may go.
 
     `words`, where not every word of the vocabulary is in question, names those that are, in
-    ascending order: column c of the logits is then the word `words[c]`.
+    ascending order and beginning with the special ones: column c of the logits is then the word `words[c]`.
+    `numbers`, where the rows are some of many, are theirs among all: whoever draws lots draws by them.
     """
 
     step: Callable[[Int[Tensor, "R T"], Memory], Float[Tensor, "R V"]]
@@ -36,6 +37,7 @@ class Writing:
     limits: Int[Tensor, "B"]
     end: int
     words: Int[Tensor, "V"] | None = None
+    numbers: Sequence[int] = ()
 
     def named(self, columns: Int[Tensor, "*N"]) -> Int[Tensor, "*N"]:
         return columns if self.words is None else self.words[columns]

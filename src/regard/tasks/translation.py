@@ -76,10 +76,10 @@ class Translation(Task):
         assert isinstance(model, Seq2Seq)
         scores = {"loss": held_loss(model, Batches(self.held, 4096, 0), stopped)} if len(self.held) else {}
         translator, texts = Translator(model, self.vocabulary, self.facts()["longest"]), []
-        for start in range(0, len(self.read), translator.batch):
+        for start in range(0, len(self.read), translator.portion):
             if stopped():
                 return None
-            sources = [source for source, _ in self.read[start : start + translator.batch]]
+            sources = [source for source, _ in self.read[start : start + translator.portion]]
             texts += [found.text for found in translator.translate(sources, Greedy())]
         if self.read:
             found = score(texts, [target for _, target in self.read])

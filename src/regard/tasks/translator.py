@@ -18,7 +18,9 @@ from regard.decoding.search import Hypothesis, Search, Writing
 from regard.model.assembly import Seq2Seq
 from regard.model.int8 import narrowed
 from regard.model.memory import Memory
+from regard.tasks.threads import at_once
 
+LEAST = 8  # sentences: fewer are not shared out among threads
 SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|(?<=[。！？])")
 
 
@@ -48,15 +50,22 @@ class Scribe:
 
     def write(self, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
         order = sorted(range(len(sources)), key=lambda row: -len(sources[row]))
+        on_cpu = next(self.model.parameters()).device.type == "cpu"
+        size = min(self.batch, max(LEAST, -(-len(order) // torch.get_num_threads()))) if on_cpu else self.batch
+        pieces = [order[start : start + size] for start in range(0, len(order), size)]
+
+        def write(piece: list[int]) -> list[list[Hypothesis]]:
+            return self._batch([sources[row] for row in piece], piece, search)
+
+        written = at_once(write, pieces) if on_cpu else [write(piece) for piece in pieces]
         found: list[list[Hypothesis]] = [[] for _ in sources]
-        for start in range(0, len(order), self.batch):
-            chosen = order[start : start + self.batch]
-            for row, hypotheses in zip(chosen, self._batch([sources[row] for row in chosen], search), strict=True):
-                found[row] = hypotheses
+        for piece, hypotheses in zip(pieces, written, strict=True):
+            for row, some in zip(piece, hypotheses, strict=True):
+                found[row] = some
         return found
 
     @torch.inference_mode()
-    def _batch(self, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
+    def _batch(self, sources: list[list[int]], numbers: list[int], search: Search) -> list[list[Hypothesis]]:
         model = self.model
         head: nn.Module = model.head
         device = next(model.parameters()).device
@@ -72,7 +81,8 @@ class Scribe:
             return logits
 
         first = torch.full((len(sources), 1), BEGIN, device=device)
-        return search.write(Writing(step, model.start(source, lengths), first, times * lengths + more, END, words))
+        limits = times * lengths + more
+        return search.write(Writing(step, model.start(source, lengths), first, limits, END, words, numbers))
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,11 @@ class Translator:
     longest: int
     batch: int = 64
     words: NDArray[np.int32] | None = None
+
+    @property
+    def portion(self) -> int:
+        """So many texts keep all threads busy, and come back soon."""
+        return self.batch * torch.get_num_threads()
 
     def translate(self, texts: Sequence[str], search: Search) -> list[Translated]:
         """All texts, in their order."""

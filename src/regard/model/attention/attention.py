@@ -131,7 +131,7 @@ class Attention(nn.Module, ABC):
     ) -> Float[Tensor, "R 1 D"]:
         """One step of several hypotheses a sentence: each reads its own line of what all have written."""
         keys, values, at = memory.append(keys, values)
-        view = View(Mask(), slopes, at, memory.visible())
+        view = View(Mask(), slopes, at, memory.visible)
         folded = fold(asked, len(keys))
         if self.tap.watched:
             self._show(folded, keys, view)

@@ -11,53 +11,42 @@ class Branches(Past):
     """Written once and never moved: each hypothesis only remembers which of its neighbours wrote a position.
 
     What all had in common before they parted, the stem, is held once. After it, position t has one
-    column for each of the `share` hypotheses; `owners[b, k, t]` says whose column hypothesis k reads.
+    column for each of the `share` hypotheses; `visible[b, 0, k]` says which columns hypothesis k reads:
+    the stem, and one of every position since.
     """
 
     def __init__(self, stem: list[Tensor], length: int, share: int) -> None:
-        self.length, self.share, self.stem = length, share, length
+        device = stem[0].device
+        self.length, self.share, self.columns = length, share, length
+        self.visible: Bool[Tensor, "B 1 k S"] = torch.ones(
+            len(stem[0]), 1, share, length, dtype=torch.bool, device=device
+        )
         self._buffers = stem
-        self._owners = torch.zeros(len(stem[0]), share, 0, dtype=torch.long, device=stem[0].device)
+        self._at = torch.arange(length, device=device)
 
     def append(
         self, keys: Float[Tensor, "R G T K"], values: Float[Tensor, "R G T C"]
     ) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S C"], Int[Tensor, "S"]]:
         """One position of every hypothesis."""
         assert keys.shape[2] == 1
-        used = self.columns
-        wanted = used + self.share
+        used, wanted = self.columns, self.columns + self.share
         for place, new in enumerate((keys, values)):
             if wanted > self._buffers[place].shape[2]:
                 self._buffers[place] = grown(self._buffers[place], used, wanted)
             columns = new.squeeze(2).unflatten(0, (-1, self.share)).transpose(1, 2)  # B G share K
             self._buffers[place][:, :, used:wanted] = columns
-        self.length += 1
-        own = torch.arange(self.share, device=keys.device)[:, None].expand(len(self._owners), -1, 1)
-        self._owners = torch.cat([self._owners, own], 2)
+        own = torch.eye(self.share, dtype=torch.bool, device=keys.device).expand(len(self.visible), 1, -1, -1)
+        self.visible = torch.cat([self.visible, own], 3)
+        self._at = torch.cat([self._at, self._at.new_full((self.share,), self.length)])
+        self.length, self.columns = self.length + 1, wanted
         held = [buffer[:, :, :wanted] for buffer in self._buffers]
-        return held[0], held[1], self._standing()
-
-    @property
-    def columns(self) -> int:
-        """How many keys are held."""
-        return self.stem + (self.length - self.stem) * self.share
-
-    def visible(self) -> Bool[Tensor, "B 1 k S"]:
-        """Which columns each hypothesis reads: the stem, and one of every position since."""
-        chosen = self._owners[..., None] == torch.arange(self.share, device=self._owners.device)
-        stem = chosen.new_ones(*chosen.shape[:2], self.stem)
-        return torch.cat([stem, chosen.flatten(2)], 2)[:, None]
-
-    def _standing(self) -> Int[Tensor, "S"]:
-        device = self._owners.device
-        after = torch.arange(self.stem, self.length, device=device).repeat_interleave(self.share)
-        return torch.cat([torch.arange(self.stem, device=device), after])
+        return held[0], held[1], self._at
 
     def tensors(self) -> list[Tensor]:
         return [buffer[:, :, : self.columns] for buffer in self._buffers]
 
     def reorder(self, rows: Int[Tensor, "R"]) -> None:
         sentences = rows[:: self.share] // self.share
-        self._owners = self._owners.flatten(0, 1)[rows].unflatten(0, (-1, self.share))
+        self.visible = self.visible.flatten(0, 2)[rows].unflatten(0, (-1, 1, self.share))
         if not torch.equal(sentences, torch.arange(len(self._buffers[0]), device=rows.device)):
             self._buffers = [picked(buffer, sentences, self.columns) for buffer in self._buffers]

@@ -44,6 +44,8 @@ def fused(
 def _additive(asked: Tensor, keys: Tensor, view: View) -> Tensor | None:
     """A mask for the fused kernel: none, one row for all queries, or, for want of better, dense."""
     mask, queries, length = view.mask, asked.shape[2], keys.shape[2]
+    if view.chosen is not None and view.slopes is None:
+        return view.chosen
     single = queries == 1 and view.at is not None  # one step after a memory that kept only what it may see
     queries_at, keys_at = view.standing(queries, length, asked.device)
     visible = view.chosen
