@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from copy import deepcopy
 from importlib import import_module
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
@@ -31,8 +30,8 @@ class Names:
         return str(number)
 
 
-def translator(model: Any, corpus: Corpus, precision: Precision) -> Any:
-    """A Marian model as CTranslate2 opens it.
+def translator(model: Any, corpus: Corpus, precision: Precision, abreast: bool = False) -> Any:
+    """A Marian model as CTranslate2 opens it: all threads on one batch, as is its default, or each on its own.
 
     Its converter for Bart takes the model as it stands; the one for Marian would leave out the
     last word of the vocabulary and start from a vector of zeros instead of the begin's own.
@@ -46,16 +45,16 @@ def translator(model: Any, corpus: Corpus, precision: Precision) -> Any:
         spec.validate()
         spec.optimize(quantization=precision)
         spec.save(folder)
-        return ctranslate2.Translator(
-            folder, compute_type=precision, inter_threads=1, intra_threads=torch.get_num_threads()
-        )
+        threads = torch.get_num_threads()
+        inter, intra = (threads, 1) if abreast else (1, threads)
+        return ctranslate2.Translator(folder, compute_type=precision, inter_threads=inter, intra_threads=intra)
 
 
 def prepare_ctranslate2_decoding(
-    corpus: Corpus, shape: Shape, decoding: Decoding, precision: Precision, weights: Path | None = None
+    corpus: Corpus, shape: Shape, decoding: Decoding, precision: Precision, abreast: bool = False
 ) -> Callable[[], int]:
-    model = marian_of(corpus, shape, decoding, weights)
-    return count(ctranslate2_answers(corpus, decoding, translator(model, corpus, precision)))
+    model = marian_of(corpus, shape, decoding)
+    return count(ctranslate2_answers(corpus, decoding, translator(model, corpus, precision, abreast)))
 
 
 def ctranslate2_answers(corpus: Corpus, decoding: Decoding, opened: Any) -> Callable[[], list[Ids]]:

@@ -73,6 +73,8 @@ def bench_decoding(
         "ctranslate2": [
             Peer("CTranslate2 float32", prepare_ctranslate2_decoding, (*given, "float32")),
             Peer("CTranslate2 int8", prepare_ctranslate2_decoding, (*given, "int8")),
+            Peer("CTranslate2 float32, abreast", prepare_ctranslate2_decoding, (*given, "float32", True)),
+            Peer("CTranslate2 int8, abreast", prepare_ctranslate2_decoding, (*given, "int8", True)),
         ],
         "joeynmt": [Peer("JoeyNMT", prepare_joeynmt_decoding, given)],
     }

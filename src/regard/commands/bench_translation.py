@@ -88,11 +88,15 @@ def _chosen(peers: str, known: tuple[str, ...]) -> list[str]:
 def _show(turns: "list[Turns]", unit: str, json: bool) -> None:
     if json:
         return as_json([asdict(turn) | {"rate": turn.rate} for turn in turns])
-    table = columns("peer", f" {unit}", " spread", " peak", "regard is … times as fast (least–most)")
+    ours = [turn for turn in turns if turn.name.startswith("regard")]
+    if len(ours) == 1:
+        table = columns("peer", f" {unit}", " spread", " peak", "regard is … times as fast (least–most)")
+    else:
+        table = columns("peer", f" {unit}", " spread", *(f"{turn.name} is … times as fast" for turn in ours))
     for turn in turns[:-1]:
-        middle, least, most = turns[0].ratio(turn)
-        ratio = "" if turn is turns[0] else f"{middle:.2f} ({least:.2f}–{most:.2f})"
-        table.add_row(turn.name, f"{turn.rate:,.0f}", f"{turn.spread:.2f}", size(turn.peak), ratio)
+        ratios = ["" if turn is mine else "{:.2f} ({:.2f}–{:.2f})".format(*mine.ratio(turn)) for mine in ours]
+        held = [size(turn.peak)] if len(ours) == 1 else []
+        table.add_row(turn.name, f"{turn.rate:,.0f}", f"{turn.spread:.2f}", *held, *ratios)
     console.print(table)
     seconds = sorted(turns[-1].seconds)[len(turns[-1].seconds) // 2]
     console.print(f"\nA 2048³ matrix product in the same rounds: {2 * 2048**3 / seconds / 1e9:.0f} GFLOP/s")
