@@ -259,6 +259,17 @@ def test_evaluate_for_machines(trained: tuple[Path, Done], tmp_path: Path) -> No
     assert sorted(trained[0].iterdir()) == before
 
 
+def test_runs_are_scored_side_by_side(run: Path, trained: tuple[Path, Done], tmp_path: Path) -> None:
+    out = ["--against", str(trained[0]), "--out", str(tmp_path / "new")]
+    done = regard("evaluate", str(run), *out)
+    assert (done.code, done.err) == (0, "")
+    (line,) = (line for line in done.lines if line.startswith("BLEU, 1–5 words"))
+    assert line.split()[-1] == line.split()[-2]  # the same run twice
+    both = json.loads(regard("evaluate", str(run), *out, "--json").out)
+    (other,) = both["against"].values()
+    assert other["bleu"] == both["bleu"]
+
+
 def test_evaluate_on_other_files(run: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.letters").write_text("a b\nc d\n")
     (tmp_path / "mine.reverse").write_text("b a\nd c\n")

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,7 @@ def evaluate(
     ] = None,
     int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
     shortlist: Annotated[bool, typer.Option("--shortlist", help="Score only likely words: faster.")] = False,
+    against: Annotated[list[Path] | None, typer.Option(help="Another run, to be scored beside it.")] = None,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Score a run: loss, BLEU, chrF, and BLEU by the length of the source."""
@@ -30,18 +31,31 @@ def evaluate(
     from regard.trained import evaluate as evaluated
     from regard.trained import open_run
 
-    trained = open_run(run, lambda said: print(said, file=sys.stderr), int8=int8, shortlist=shortlist)
-    with progress(100, quiet=True) as tell:
-        found = evaluated(trained, on=on, beam=beam, tell=_percent(tell))
-    folder = out or run
-    picture = plot_lengths({trained.recipe.name: found.by_length}, folder / "bleu-by-length.png")
+    def warn(said: str) -> None:
+        print(said, file=sys.stderr)
+
+    all_found: dict[str, Evaluation] = {}
+    for one in [run, *(against or [])]:
+        trained = open_run(one, warn, int8=int8, shortlist=shortlist)
+        with progress(100, quiet=True) as tell:
+            name = trained.recipe.name if trained.recipe.name not in all_found else str(one)
+            all_found[name] = evaluated(trained, on=on, beam=beam, tell=_percent(tell))
+    found, folder = next(iter(all_found.values())), out or run
+    picture = plot_lengths({name: one.by_length for name, one in all_found.items()}, folder / "bleu-by-length.png")
     written = folder / "translations.txt"
     written.write_text("".join(one_line(line) + "\n" for line in found.translations), encoding="utf-8")
     if json:
-        return as_json({key: value for key, value in asdict(found).items() if key not in _LONG})
+        rows = {name: _short(one) for name, one in all_found.items()}
+        return as_json(_short(found) | ({"against": dict(list(rows.items())[1:])} if against else {}))
     _show(found)
+    if against:
+        _compare(all_found)
     console.print(f"\nLook at [bold]{picture}[/]; the translations are in [bold]{written}[/].", soft_wrap=True)
     return None
+
+
+def _short(found: "Evaluation") -> dict[str, Any]:
+    return {key: value for key, value in asdict(found).items() if key not in _LONG}
 
 
 def _percent(tell: Callable[[str], None]) -> Callable[[int, int], None]:
@@ -76,3 +90,19 @@ def _show(found: "Evaluation") -> None:
         bar = "█" * round(part.bleu / 4)
         bins.add_row(f"{part.least}–{part.most}", f"{part.count:,}", f"{part.bleu:.1f}", f"{part.chrf:.1f}", bar)
     console.print(bins)
+
+
+def _compare(all_found: "dict[str, Evaluation]") -> None:
+    """Runs as columns: the whole, then by length."""
+    table = columns("", *(f" {name}" for name in all_found))
+    found = list(all_found.values())
+    table.add_row("BLEU", *(f"{one.bleu:.2f}" for one in found))
+    table.add_row("BLEU, lower case", *(f"{one.tokenised:.2f}" for one in found))
+    table.add_row("chrF", *(f"{one.chrf:.2f}" for one in found))
+    table.add_row("perplexity", *(f"{one.perplexity:.2f}" for one in found))
+    bins = [{(part.least, part.most): part.bleu for part in one.by_length} for one in found]
+    for least, most in bins[0]:
+        scores = [one.get((least, most)) for one in bins]
+        table.add_row(f"BLEU, {least}–{most} words", *("" if s is None else f"{s:.1f}" for s in scores))
+    console.print()
+    console.print(table)

@@ -9,6 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from regard.data.batches import rows
 from regard.data.tokens import BEGIN, END
 from regard.errors import InputError
+from regard.look.pictures import canvas, write
 from regard.model.watch import watch
 from regard.tasks.translator import Translator
 
@@ -37,23 +38,14 @@ class Alignment:
 
     def draw(self, path: Path, title: str = "") -> Path:
         """The same as PNG or SVG."""
-        import matplotlib as mpl
-
-        mpl.use("Agg")
-        from matplotlib import pyplot
-
-        size = (2.2 + 0.42 * len(self.source), 1.8 + 0.36 * len(self.target))
-        figure, axes = pyplot.subplots(figsize=size, layout="constrained")
+        figure, axes = canvas(2.2 + 0.42 * len(self.source), 1.8 + 0.36 * len(self.target))
         picture = axes.imshow(self.weights, cmap="Greens", vmin=0, vmax=1, aspect="auto")
         axes.set_xticks(range(len(self.source)), self.source, rotation=60, ha="left", rotation_mode="anchor")
         axes.set_yticks(range(len(self.target)), self.target)
         axes.xaxis.tick_top()
         axes.set(xlabel=title)
         figure.colorbar(picture, ax=axes, label="weight")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=130)
-        pyplot.close(figure)
-        return path
+        return write(figure, path)
 
 
 @torch.inference_mode()
