@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -471,6 +472,13 @@ def test_slips_in_a_recipe_are_told_by_key(words: list[str], said: str, tmp_path
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_missing_gpu_is_told(tmp_path: Path) -> None:
     refused(2, "training.device: 'cuda' is not there; say auto or cpu", "train", *WORDS, "training.device=cuda")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(find_spec("tensorboard") is not None, reason="it is installed")
+def test_a_missing_tensorboard_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    out = ["--out", str(tmp_path / "run")]
+    refused(2, "training.tensorboard: not installed", "train", *WORDS, "training.tensorboard=true", *out)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,6 +127,10 @@ def test_what_a_killed_process_left_is_never_used(vocabulary: Vocabulary, kept: 
     assert lists(encode(told, vocabulary, "train", 99)) == wanted
     assert told.reads == 1
     assert sorted(path.name for path in kept.iterdir()) == [folder.name, f"{folder.name}.1.part"]
+    os.utime(kept / f"{folder.name}.1.part", (0, 0))  # nobody is at work on it any more
+    shutil.rmtree(folder)
+    encode(told, vocabulary, "train", 99)
+    assert [path.name for path in kept.iterdir()] == [folder.name]
 
 
 def test_a_folder_gets_its_name_last(vocabulary: Vocabulary, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -122,7 +123,16 @@ def _write(folder: Path, pairs: Iterable[Pair], vocabulary: Vocabulary, longest:
         if not folder.is_dir():  # else another process was first
             raise InputError(f"{folder.parent}: {error.strerror or error}; REGARD_CACHE names another place") from error
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        for left in [part, *(old for old in folder.parent.glob("*.part") if _is_old(old))]:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_old(path: Path) -> bool:
+    """Left behind by a process that was killed: nobody encodes for more than a day."""
+    try:
+        return time.time() - path.stat().st_mtime > 24 * 3600
+    except OSError:  # gone meanwhile
+        return False
 
 
 def _encoded(pairs: Iterable[Pair], vocabulary: Vocabulary) -> Iterator[tuple[list[int], list[int]]]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from regard.errors import RecipeError
@@ -43,11 +44,14 @@ def _summed(steps: list[Step]) -> dict[str, Any]:
     }
 
 
+def check_board() -> None:
+    """Before anything is written."""
+    if find_spec("tensorboard") is None:
+        raise RecipeError("training.tensorboard: not installed; `pip install tensorboard`, or say false")
+
+
 def _board(run: Run) -> Any:
-    try:
-        return import_module("torch.utils.tensorboard").SummaryWriter(run.folder / "tensorboard")
-    except ImportError as error:
-        raise RecipeError("training.tensorboard: not installed; `pip install tensorboard`, or say false") from error
+    return import_module("torch.utils.tensorboard").SummaryWriter(run.folder / "tensorboard")
 
 
 def _draw(board: Any, entry: dict[str, Any]) -> None:

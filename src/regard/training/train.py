@@ -17,7 +17,7 @@ from regard.runs import Run
 from regard.tasks.task import Task
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner
-from regard.training.log import logged
+from regard.training.log import check_board, logged
 from regard.training.loop import Event, Loop, Started, Stop
 from regard.training.menu import MENU
 from regard.training.parallel import Team, team
@@ -55,6 +55,8 @@ def training(
     table, folder = _wish(recipe, overrides, out, resume)
     checked = Recipe.check(anchored(table), MENU, _name(recipe))
     settings: Training = wanted(checked.training, "training").build()
+    if settings.tensorboard:
+        check_board()
     with team(settings.device) as together:
         run = Run.open(folder) if resume else None
         task = _together(checked, settings, run, together)
