@@ -3,10 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.model.dropout import dropped
 from regard.model.norms import Norm
 
 Sublayer = Callable[[Float[Tensor, "B T D"]], Float[Tensor, "B T D"]]
@@ -20,7 +20,7 @@ class Residual(nn.Module, ABC):
         self.norm, self.dropout = norm, dropout
 
     def drop(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        return F.dropout(x, self.dropout, self.training) if self.dropout else x
+        return dropped(x, self.dropout, self.training)
 
     @abstractmethod
     def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]: ...

@@ -1,6 +1,5 @@
 """Convolutional decoder."""
 
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
@@ -8,6 +7,7 @@ from regard.model.attention import Attention, Site
 from regard.model.attention.kernels.segments import Packed
 from regard.model.convolution.encoder import only_embedded
 from regard.model.convolution.gated import Gated
+from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
 from regard.model.norms import Norm
@@ -67,7 +67,7 @@ class ConvolutionDecoder(Decoder):
         memory = self.start(encoded, len(x)) if memory is None else memory
         seen = memory.source_mask()
         x = self.positions.embed(x, Where(memory.length, memory.length + x.shape[1]))
-        x = F.dropout(x, self.dropout, self.training)
+        x = dropped(x, self.dropout, self.training)
         for i, (layer, around) in enumerate(zip(self.layers, self.around, strict=True)):
             x = around(x, lambda y, i=i, layer=layer: layer(y, memory.held("tail")[i]))
             if len(self.attention):

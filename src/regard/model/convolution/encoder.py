@@ -1,10 +1,10 @@
 """Convolutional encoder."""
 
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.convolution.gated import Gated
+from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.norms import Norm
 from regard.model.positions import Positions, Where
@@ -44,7 +44,7 @@ class ConvolutionEncoder(Encoder):
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
         if mask.segments is not None:
             raise ValueError("a convolutional encoder takes one sequence per row, not packed segments")
-        x = F.dropout(self.positions.embed(x, Where(0, x.shape[1])), self.dropout, self.training)
+        x = dropped(self.positions.embed(x, Where(0, x.shape[1])), self.dropout, self.training)
         for layer, around in zip(self.layers, self.around, strict=True):
             x = around(x, lambda y, layer=layer: layer(blank(y, mask.key_lengths)))
         return Encoded(blank(self.close(x), mask.key_lengths), mask.key_lengths)

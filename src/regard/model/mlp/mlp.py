@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.model.dropout import dropped
 from regard.model.mlp.lean import Bend, bent, fall
 from regard.recipe import Number, Share
 
@@ -34,7 +35,7 @@ class Relu(Mlp):
         self.fall = nn.Linear(hidden or 4 * width, width, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        out: Tensor = self.fall(F.dropout(F.relu(self.rise(x)), self.dropout, self.training))
+        out: Tensor = self.fall(dropped(F.relu(self.rise(x)), self.dropout, self.training))
         return out
 
 
@@ -81,7 +82,7 @@ class Swiglu(Mlp):
 
 def _down(inner: Float[Tensor, "B T I"], linear: nn.Linear, bend: Bend, dropout: float) -> Float[Tensor, "B T D"]:
     if dropout or not torch.is_grad_enabled():
-        out: Tensor = linear(F.dropout(bent(inner, bend), dropout))
+        out: Tensor = linear(dropped(bent(inner, bend), dropout, True))
         return out
     return fall(inner, linear.weight, linear.bias, bend)
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from regard.model.attention import Attention, NoAttention, Site
 from regard.model.attention.kernels.segments import Packed
+from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
 from regard.model.recurrent.cells import Cell
@@ -86,7 +87,7 @@ class RecurrentDecoder(Decoder):
             rows = packed.unpack(x[:, None])[:, 0]
             return packed.pack(self(rows, encoded, packed.mask)[:, None])[:, 0]
         memory = self.start(encoded, len(x)) if memory is None else memory
-        x = F.dropout(x, self.dropout, self.training)
+        x = dropped(x, self.dropout, self.training)
         if self.attention is None or self.order == "luong":
             return self._at_once(x, memory)
         return self._step_by_step(x, memory)
@@ -96,7 +97,7 @@ class RecurrentDecoder(Decoder):
         told = memory.held("fed")[0].held[0][:, None].expand(-1, x.shape[1], -1) if self.fed else None
         x = x if told is None else torch.cat([x, told], -1)
         for i, (cell, entry) in enumerate(zip(self.cells, memory.held("state"), strict=True)):
-            x = F.dropout(x, self.dropout, self.training) if i else x
+            x = dropped(x, self.dropout, self.training) if i else x
             steps = x.shape[1]
             if steps == 1:  # the fused kernel would prepare its weights anew for every step
                 state = cell.step(cell.project(x[:, 0]), entry.held)
@@ -134,7 +135,7 @@ class RecurrentDecoder(Decoder):
     def _advance(self, projected: Tensor, states: list[State]) -> list[State]:
         new = [self.cells[0].step(projected, states[0])]
         for cell, state in list(zip(self.cells, states, strict=True))[1:]:
-            new.append(cell.step(cell.project(F.dropout(new[-1][0], self.dropout, self.training)), state))
+            new.append(cell.step(cell.project(dropped(new[-1][0], self.dropout, self.training)), state))
         return new
 
     def _look(self, queries: Tensor, memory: Memory) -> Tensor:

@@ -3,10 +3,10 @@
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.recurrent.cells import Cell
 from regard.model.recurrent.sweep import sweep, turned
@@ -43,7 +43,7 @@ class RecurrentEncoder(Encoder):
             raise ValueError("a recurrent encoder takes one sequence per row, not packed segments")
         lengths, final = mask.key_lengths, []
         for layer in self.layers:
-            x, state = self._layer(layer, F.dropout(x, self.dropout, self.training), lengths)
+            x, state = self._layer(layer, dropped(x, self.dropout, self.training), lengths)
             final.append(state)
         return Encoded(x, lengths, tuple(final))
 

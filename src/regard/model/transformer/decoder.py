@@ -1,10 +1,10 @@
 """Transformer decoder."""
 
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.attention import Attention, Pattern, Site
+from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
 from regard.model.mlp import Mlp
@@ -66,7 +66,7 @@ class TransformerDecoder(Decoder):
     ) -> Float[Tensor, "B T D"]:
         start = memory.length if memory else 0
         where = Places(self.positions, whereabouts(mask, start, x.shape[1]))
-        x = F.dropout(where.embed(x), self.dropout, self.training)
+        x = dropped(where.embed(x), self.dropout, self.training)
         seen = self.pattern & mask.padded(mask.key_lengths)
         for i, layer in enumerate(self.layers):
             x = layer(x, seen, where, memory["past"][i] if memory else None, self._source(encoded, memory, i))

@@ -1,10 +1,10 @@
 """Transformer encoder."""
 
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.attention import Attention, Pattern, Site
+from regard.model.dropout import dropped
 from regard.model.mask import Mask, places
 from regard.model.mlp import Mlp
 from regard.model.norms import Norm
@@ -46,7 +46,7 @@ class TransformerEncoder(Encoder):
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
         where = Places(self.positions, whereabouts(mask, 0, x.shape[1]))
-        x = F.dropout(where.embed(x), self.dropout, self.training)
+        x = dropped(where.embed(x), self.dropout, self.training)
         seen = self.pattern & mask.padded(mask.key_lengths)
         for layer in self.layers:
             x = layer(x, seen, where)

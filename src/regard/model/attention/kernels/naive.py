@@ -1,10 +1,10 @@
 """The formula as it stands: similarity, scaling, softmax, weighted sum [N2:369-401]."""
 
-import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from regard.model.attention.view import View
+from regard.model.dropout import dropped
 
 ALL = slice(None)
 
@@ -33,4 +33,4 @@ def mixed(
     weights: Float[Tensor, "B H T S"], values: Float[Tensor, "B G S C"], dropout: float = 0.0
 ) -> Float[Tensor, "B H T C"]:
     """Σ_j α_ij v_j."""
-    return F.dropout(weights, dropout) @ values.repeat_interleave(weights.shape[1] // values.shape[1], 1)
+    return dropped(weights, dropout, True) @ values.repeat_interleave(weights.shape[1] // values.shape[1], 1)

@@ -1,0 +1,26 @@
+"""Dropout."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+GRAINS = 2**16
+
+
+def dropped(x: Float[Tensor, "*N"], share: int | float, training: bool) -> Float[Tensor, "*N"]:
+    """Sets a share of the numbers to zero, and lifts the others so that the mean stays.
+
+    On a CPU, where drawing chances one by one takes a seventh of a training step, every draw of
+    64 bits serves four numbers; the share is then exact to 1 in 65,536.
+    """
+    if not training or not share:
+        return x
+    if x.device.type != "cpu":
+        return F.dropout(x, share)
+    least = round(share * GRAINS)
+    if least == GRAINS:
+        return x * 0.0
+    draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+    kept = draws.view(torch.int16)[: x.numel()].view(x.shape) >= least - GRAINS // 2
+    return x * kept.to(x.dtype).mul_(GRAINS / (GRAINS - least))
