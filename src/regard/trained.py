@@ -124,11 +124,12 @@ def evaluate(
     on: str = "",
     split: Split = "test",
     beam: int = 0,
+    like: Trained | None = None,
     tell: Callable[[int, int], None] = lambda *_: None,
 ) -> Evaluation:
-    """Score a run on its own test data (validation data, if it has none), or on other files."""
+    """Score a run on its own test data (validation data, if it has none), on other files, or `like` another run."""
     trained = run if isinstance(run, Trained) else open_run(run)
-    pairs, split = _pairs(trained, on, split)
+    pairs, split = _pairs(like or trained, on, split)
     read = list(pairs.read(split))
     if not read:
         raise InputError(f"no {split} pairs to evaluate on; name files with --on")

@@ -23,7 +23,7 @@ def evaluate(
     ] = None,
     int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
     shortlist: Annotated[bool, typer.Option("--shortlist", help="Score only likely words: faster.")] = False,
-    against: Annotated[list[Path] | None, typer.Option(help="Another run, to be scored beside it.")] = None,
+    against: Annotated[list[Path] | None, typer.Option(help="Another run, scored beside it on the same data.")] = None,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Score a run: loss, BLEU, chrF, and BLEU by the length of the source."""
@@ -35,11 +35,12 @@ def evaluate(
         print(said, file=sys.stderr)
 
     all_found: dict[str, Evaluation] = {}
-    for one in [run, *(against or [])]:
-        trained = open_run(one, warn, int8=int8, shortlist=shortlist)
+    folders = [run, *(against or [])]
+    opened = [open_run(one, warn, int8=int8, shortlist=shortlist) for one in folders]
+    for one, trained in zip(folders, opened, strict=True):
         with progress(100, quiet=True) as tell:
             name = trained.recipe.name if trained.recipe.name not in all_found else str(one)
-            all_found[name] = evaluated(trained, on=on, beam=beam, tell=_percent(tell))
+            all_found[name] = evaluated(trained, on=on, beam=beam, like=opened[0], tell=_percent(tell))
     found, folder = next(iter(all_found.values())), out or run
     picture = plot_lengths({name: one.by_length for name, one in all_found.items()}, folder / "bleu-by-length.png")
     written = folder / "translations.txt"
