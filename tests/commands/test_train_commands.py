@@ -38,7 +38,7 @@ RATE = ["training.optimizer.rate=0.02", "training.schedule.kind=constant"]
 WORDS = ["gru-additive", *TOY, *SMALL, *RATE, "model.encoder.dropout=0.0", "model.decoder.dropout=0.0"]
 
 
-ADAMW = {"kind": "adamw", "rate": 0.02, "beta1": 0.9, "beta2": 0.98, "decay": 0.01}
+ADAMW = {"kind": "adamw", "rate": 0.02, "beta1": 0.9, "beta2": 0.98, "decay": 0.0001}
 
 
 @dataclass(frozen=True)
