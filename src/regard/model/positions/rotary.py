@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.positions.positions import Positions, Where
-from regard.model.positions.sinusoidal import frequencies
+from regard.model.positions.sinusoidal import SPAN, frequencies
 from regard.recipe import Positive
 
 
@@ -35,7 +35,7 @@ class Rotary(Positions):
         """e^(i θ p) for all positions so far, grown by doubling."""
         table = self._turns.get((width, device))
         if table is None or needed > len(table):
-            span = torch.arange(max(needed, 2 * len(table) if table is not None else 0), device=device)
+            span = torch.arange(max(needed, SPAN if table is None else 2 * len(table)), device=device)
             angles = torch.outer(span.double(), frequencies(width, self.base).to(device))
             table = torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
             self._turns[width, device] = table

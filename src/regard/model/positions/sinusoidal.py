@@ -7,6 +7,8 @@ from torch import Tensor
 from regard.model.positions.positions import Positions, Where
 from regard.recipe import Positive
 
+SPAN = 512  # positions to begin with: tables that seldom grow can be compiled
+
 
 def frequencies(width: int, base: float = 10000.0) -> Float[Tensor, "half"]:
     """base^(-2i/d) for every pair i: the lowest pair turns fastest (trap T6)."""
@@ -36,6 +38,6 @@ class Sinusoidal(Positions):
 
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:
         if where.stop > len(self.table):  # grow by doubling, so that decoding seldom pays
-            span = torch.arange(max(where.stop, 2 * len(self.table)), device=x.device)
+            span = torch.arange(max(where.stop, 2 * len(self.table), SPAN), device=x.device)
             self.table = encode(span, self.width, self.base)
         return x + where.pick(self.table).to(x.dtype)
