@@ -22,7 +22,19 @@ from safetensors.torch import save, save_file
 
 from regard.errors import InputError
 from regard.runs.checkpoint import FILES, STEP, Checkpoint, digest, manifest
-from regard.runs.disk import Tensors, hashed, read_json, parse, remove, room, sync, read_tensors, read_text, read_toml, write
+from regard.runs.disk import (
+    Tensors,
+    hashed,
+    parse,
+    read_json,
+    read_tensors,
+    read_text,
+    read_toml,
+    remove,
+    room,
+    sync,
+    write,
+)
 
 
 class Run:
