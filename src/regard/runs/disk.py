@@ -26,16 +26,16 @@ def room(folder: Path) -> Iterator[None]:
     """What the disk refuses is said in one line."""
     try:
         yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            what = "the disk is full; what was saved before is whole. Make room, then go on with --resume"
-        else:
-            what = str(error.strerror or error)
-        raise FailedError(f"{folder}: {what}") from error
-    except SafetensorError as error:  # the library hides the disk's own error in a text
-        full = "No space left" in str(error)
-        what = "the disk is full; what was saved before is whole. Make room, then go on with --resume"
-        raise FailedError(f"{folder}: {what if full else error}") from error
+    except (OSError, SafetensorError) as error:
+        raise FailedError(f"{folder}: {_reason(error)}") from error
+
+
+def _reason(error: OSError | SafetensorError) -> str:
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+    full = full or "No space left" in str(error)  # safetensors hides the disk's own error in a text
+    if full:
+        return "the disk is full; what was saved before is whole. Make room, then go on with --resume"
+    return str(getattr(error, "strerror", None) or error)
 
 
 def write(path: Path, content: bytes) -> None:
