@@ -1,12 +1,10 @@
-"""Marian of Hugging Face `transformers` as a peer: random weights, or those of a run of Regard."""
+"""Marian of Hugging Face `transformers` as a peer, with random weights."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
 from regard.bench.peers import (
@@ -23,19 +21,6 @@ from regard.bench.peers import (
     padded,
     train,
 )
-from regard.model.positions.sinusoidal import encode
-
-WORDS = {
-    "around_attention.norm": "self_attn_layer_norm",
-    "around_cross.norm": "encoder_attn_layer_norm",
-    "around_mlp.norm": "final_layer_norm",
-    "mlp.rise": "fc1",
-    "mlp.fall": "fc2",
-    ".attention.": ".self_attn.",
-    ".cross.": ".encoder_attn.",
-    ".query.": ".q_proj.",
-    ".output.": ".out_proj.",
-}
 
 
 def marian(corpus: Corpus, shape: Shape, positions: int) -> Any:
@@ -62,35 +47,10 @@ def marian(corpus: Corpus, shape: Shape, positions: int) -> Any:
     return transformers.MarianMTModel(config)
 
 
-def marian_from(weights: Mapping[str, Tensor], corpus: Corpus, shape: Shape, positions: int) -> Any:
-    """The model with the weights of a Regard Seq2Seq under its own names.
-
-    The recipe must say: tie all, scale root, and for both stacks positions sinusoidal, residual post,
-    norm layer with eps 1e-5, attention multihead, mlp relu. The order of the waves is copied too; it is
-    lost when the model is saved and opened again.
-    """
-    model = marian(corpus, shape, positions)
-    table = weights["target.table.weight"] if "target.table.weight" in weights else weights["source.table.weight"]
-    found = {"model.shared.weight": table}
-    for name, tensor in weights.items():
-        if name.startswith(("encoder.layers.", "decoder.layers.")):
-            found |= _renamed(name, tensor)
-    for side in ("encoder", "decoder"):
-        found[f"model.{side}.embed_tokens.weight"] = table
-        found[f"model.{side}.embed_positions.weight"] = encode(torch.arange(positions), shape.width)
-    found["lm_head.weight"] = table
-    found["final_logits_bias"] = weights.get("head.bias", torch.zeros(corpus.vocabulary))[None]
-    model.load_state_dict(found)
-    return model
-
-
-def marian_of(corpus: Corpus, shape: Shape, decoding: Decoding, weights: Path | None = None) -> Any:
-    """For decoding: from a file of weights, or random ones."""
-    positions = max(corpus.longest, decoding.most) + 2
-    if weights is None:
-        torch.manual_seed(1)
-        return marian(corpus, shape, positions).eval()
-    return marian_from(load_file(weights), corpus, shape, positions).eval()
+def marian_of(corpus: Corpus, shape: Shape, decoding: Decoding) -> Any:
+    """For decoding."""
+    torch.manual_seed(1)
+    return marian(corpus, shape, max(corpus.longest, decoding.most) + 2).eval()
 
 
 def prepare_marian_training(corpus: Corpus, shape: Shape, training: Training) -> Callable[[], int]:
@@ -112,10 +72,8 @@ def prepare_marian_training(corpus: Corpus, shape: Shape, training: Training) ->
     return train(model, loss, bucketed(corpus, training))
 
 
-def prepare_marian_decoding(
-    corpus: Corpus, shape: Shape, decoding: Decoding, weights: Path | None = None
-) -> Callable[[], int]:
-    return count(marian_answers(corpus, decoding, marian_of(corpus, shape, decoding, weights)))
+def prepare_marian_decoding(corpus: Corpus, shape: Shape, decoding: Decoding) -> Callable[[], int]:
+    return count(marian_answers(corpus, decoding, marian_of(corpus, shape, decoding)))
 
 
 def marian_answers(corpus: Corpus, decoding: Decoding, model: Any) -> Callable[[], list[Ids]]:
@@ -143,14 +101,3 @@ def marian_answers(corpus: Corpus, decoding: Decoding, model: Any) -> Callable[[
         return found
 
     return answers
-
-
-def _renamed(name: str, tensor: Tensor) -> dict[str, Tensor]:
-    """Keys and values are one matrix in Regard."""
-    for ours, theirs in WORDS.items():
-        name = name.replace(ours, theirs)
-    name = f"model.{name}"
-    if ".data." not in name:
-        return {name: tensor}
-    keys, values = tensor.chunk(2)
-    return {name.replace(".data.", ".k_proj."): keys, name.replace(".data.", ".v_proj."): values}
