@@ -94,7 +94,7 @@ def test_004_another_order_of_the_input_gives_another_summary(cell: str):
     assert (there - back).abs().max() > 1e-2
 
 
-@pytest.mark.parametrize("direction", ["forward", "both"])
+@pytest.mark.parametrize("direction", ["forward", "backward", "both"])
 @pytest.mark.parametrize("cell", CELLS)
 def test_005_a_padded_row_equals_the_row_alone(cell: str, direction: str):
     encoder = made("encoder", {"kind": "recurrent", "cell": cell, "direction": direction, "layers": 2}, 6)

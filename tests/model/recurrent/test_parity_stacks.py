@@ -83,6 +83,24 @@ def test_a_recurrent_encoder_equals_torch_with_copied_weights(
 
 
 @every_cell
+@with_and_without_padding
+def test_a_backward_encoder_is_torch_s_on_every_row_from_its_end(cell: str, lengths: Tensor | None) -> None:
+    table = {"kind": "recurrent", "cell": cell, "layers": LAYERS, "direction": "backward"}
+    encoder = MENU.order("encoder", table, "encoder").build(WIDTH)
+    module = counterpart(cell, 1)
+    copy(module, encoder)
+    x = torch.randn(ROWS, STEPS, WIDTH)
+    ends = [STEPS] * ROWS if lengths is None else lengths.tolist()
+
+    def from_the_end(rows: Tensor) -> Tensor:
+        return torch.stack([torch.cat([row[:end].flip(0), row[end:]]) for row, end in zip(rows, ends, strict=True)])
+
+    encoded, (wanted, final) = encoder(x, Mask(key_lengths=lengths)), run(module, from_the_end(x), lengths)
+    torch.testing.assert_close(encoded.states, from_the_end(wanted), rtol=0, atol=1e-6)
+    torch.testing.assert_close(list(encoded.final), final, rtol=0, atol=1e-6)
+
+
+@every_cell
 def test_a_recurrent_decoder_without_a_source_equals_torch_with_copied_weights(cell: str) -> None:
     decoder = MENU.order("decoder", {"kind": "recurrent", "cell": cell, "layers": LAYERS}, "decoder").build(WIDTH, None)
     module = counterpart(cell, 1)

@@ -18,7 +18,8 @@ from regard.recipe import Count, Part, Share, choose
 class RecurrentEncoder(Encoder):
     """Reads word by word, in one direction or both; the last state sums it all up.
 
-    h_i = RNN(h_{i-1}, x_i) → h_1 … h_T [N4:7-13, N2:43-69]
+    h_i = RNN(h_{i-1}, x_i) → h_1 … h_T [N4:7-13, N2:43-69]; `backward` from the last word to the first, which
+    brings the source's beginning next to the target's [Sutskever et al. 2014].
     """
 
     def __init__(
@@ -27,15 +28,16 @@ class RecurrentEncoder(Encoder):
         *,
         cell: Part[Cell] = choose("gru"),
         layers: Count = 1,
-        direction: Literal["forward", "both"] = "both",
+        direction: Literal["forward", "backward", "both"] = "both",
         dropout: Share = 0.0,
     ) -> None:
         super().__init__()
-        ways = 2 if direction == "both" else 1
-        if width % ways:
+        self.ways = ("forward", "backward") if direction == "both" else (direction,)
+        if width % len(self.ways):
             raise ValueError(f"direction: two directions share width {width}, which must be even")
-        self.dropout, self.looks_ahead = dropout, direction == "both"
-        self.layers = Series(Series(cell.build(width, width // ways) for _ in range(ways)) for _ in range(layers))
+        self.dropout, self.looks_ahead = dropout, direction != "forward"
+        each = width // len(self.ways)
+        self.layers = Series(Series(cell.build(width, each) for _ in self.ways) for _ in range(layers))
         self.final = tuple(cells[0].states for cells in self.layers)
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
@@ -48,9 +50,15 @@ class RecurrentEncoder(Encoder):
         return Encoded(x, lengths, tuple(final))
 
     def _layer(self, cells: Series[Cell], x: Tensor, lengths: Tensor | None) -> tuple[Tensor, State]:
-        out, state = sweep(cells[0], x, lengths)
-        if len(cells) == 1:
-            return out, state
-        back, back_state = sweep(cells[1], turned(x, lengths), lengths)
-        both = torch.cat([out, turned(back, lengths)], -1)
-        return both, tuple(torch.cat(pair, -1) for pair in zip(state, back_state, strict=True))
+        swept = [_swept(way, cell, x, lengths) for way, cell in zip(self.ways, cells, strict=True)]
+        if len(swept) == 1:
+            return swept[0]
+        (out, state), (back, back_state) = swept
+        return torch.cat([out, back], -1), tuple(torch.cat(pair, -1) for pair in zip(state, back_state, strict=True))
+
+
+def _swept(way: str, cell: Cell, x: Tensor, lengths: Tensor | None) -> tuple[Tensor, State]:
+    if way == "forward":
+        return sweep(cell, x, lengths)
+    out, state = sweep(cell, turned(x, lengths), lengths)
+    return turned(out, lengths), state
