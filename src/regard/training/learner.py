@@ -98,10 +98,18 @@ class Learner:
             if not here.targets:  # fewer rows than processes: take part, but count for nothing
                 here, weight = piece.part(0, team.size), 0.0
             with self._precision(), team.joining(self.losses, place == len(pieces) - 1):
-                total, said = self.losses(here.to(team.device))
+                total, said = self._losses(here.to(team.device))
                 (total * weight).backward()
             plain += said if weight else 0.0
         return plain
+
+    def _losses(self, batch: Any) -> tuple[Tensor, Tensor]:
+        try:
+            losses: tuple[Tensor, Tensor] = self.losses(batch)
+        except torch._dynamo.exc.TorchDynamoException as error:
+            said = str(error).splitlines()[0]
+            raise FailedError(f"training.compile: {said}\nset training.compile=false") from error
+        return losses
 
     def _precision(self) -> AbstractContextManager[Any]:
         if self.settings.precision == "float32" or (

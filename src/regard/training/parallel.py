@@ -31,16 +31,19 @@ class Team:
         return self.rank == 0
 
     def wrap(self, module: nn.Module, how: str, compiled: bool) -> nn.Module:
-        """Let gradients (DDP) or gradients and weights (FSDP2) be shared."""
-        if compiled:
-            module.compile(dynamic=True)
+        """Let gradients (DDP) or gradients and weights (FSDP2) be shared.
+
+        Compiled is layer by layer: all of a kind are one piece of code, and no batch makes it anew.
+        """
+        layers = [layer for part in module.modules() if isinstance(part, Series) for layer in part]
+        for layer in layers if compiled else ():
+            layer.compile(dynamic=True)
         if self.size == 1:
             return module
         if how == "ddp":
             return DistributedDataParallel(module)
-        for series in [part for part in module.modules() if isinstance(part, Series)]:
-            for layer in series:
-                fully_shard(layer)
+        for layer in layers:
+            fully_shard(layer)
         fully_shard(module)
         return module
 
