@@ -137,8 +137,9 @@ def evaluate(
     order = sorted(range(len(read)), key=lambda row: -len(sources[row]))  # like lengths together
     start, translations, search = time.perf_counter(), [""] * len(read), trained.search(beam)
     translator = trained.translator
-    for place in range(0, len(read), translator.portion):
-        rows = order[place : place + translator.portion]
+    portion = translator.portion(search)
+    for place in range(0, len(read), portion):
+        rows = order[place : place + portion]
         for row, found in zip(rows, translator.translate([sources[row] for row in rows], search), strict=True):
             translations[row] = found.text
         tell(min(place + len(rows), len(read)), len(read))

@@ -1,6 +1,5 @@
 """The task of translation: what is learnt from, and what a model is judged by."""
 
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,9 @@ from regard.data.files import Files
 from regard.data.tokens import BEGIN, LEAST, Characters, Words
 from regard.data.toys import Toys
 from regard.decoding.sample import Greedy
-from regard.decoding.search import Search
 from regard.errors import InputError
 from regard.model.assembly import Seq2Seq
+from regard.model.memory import Memory
 from regard.tasks import translation
 from regard.tasks.scores import score
 from regard.tasks.translation import Translation, held_loss
@@ -161,29 +160,31 @@ def test_what_is_translated_is_compared_with_its_own_reference(
 
 
 def test_validation_stops_when_asked(task: Translation, model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whenever it is asked to, it does no more and gives no scores at all."""
-    answers, translated, translate = [False], [0], Translator.translate
+    """Whenever it is asked to, it takes not one more step and gives no scores at all."""
+    asked, steps, step = [0], [0], Seq2Seq.step
 
-    def noted(self: Translator, texts: list[str], search: Search) -> list[Translated]:
-        assert not answers[-1]
-        translated[0] += len(texts)
-        return translate(self, texts, search)
+    def noted(self: Seq2Seq, tokens: Tensor, memory: Memory) -> Tensor:
+        steps[0] += 1
+        return step(self, tokens, memory)
 
-    monkeypatch.setattr(Translator, "translate", noted)
-    monkeypatch.setattr(translation, "Translator", partial(Translator, batch=4))
+    monkeypatch.setattr(Seq2Seq, "step", noted)
 
     def stop_after(questions: int) -> dict[str, float] | None:
-        answers[:], translated[0] = [False], 0
-        return task.validate(model, lambda: answers.append(len(answers) > questions) or answers[-1])
+        asked[0], steps[0] = 0, 0
+
+        def stopped() -> bool:
+            asked[0] += 1
+            return asked[0] > questions
+
+        return task.validate(model, stopped)
 
     assert stop_after(999) is not None
-    questions = len(answers) - 1
-    assert (translated[0], questions) == (9, 5)  # a batch for the loss, three for BLEU, and before the scores are given
-    done = []
+    questions, needed = asked[0], steps[0]
+    assert needed > 3
+    assert questions == needed + 2  # before a batch for the loss, before each step, and before the scores are given
     for patience in range(questions):
         assert stop_after(patience) is None
-        done.append(translated[0])
-    assert done == [0, 0, 4, 8, 9]
+        assert steps[0] == max(0, min(patience - 1, needed))
 
 
 def test_without_held_out_pairs_there_is_nothing_to_judge(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def prepare_regard_decoding(
     if int8:
         rounded(model)
     words = None if table is None else shortlist(_held(table), table.vocabulary, table.vocabulary)
-    scribe = Scribe(model, decoding.rows, (0, decoding.most), words)
+    scribe = Scribe(model, decoding.rows * decoding.beam, (0, decoding.most), words)
     least = {"shortest": decoding.least}
     search: Search = Greedy(**least) if decoding.beam == 1 else Beam(size=decoding.beam, **least)
     sources = [source for source, _ in corpus.pairs]

@@ -25,7 +25,7 @@ class Beam(Search):
     ) -> None:
         if best > size:
             raise ValueError(f"best: a beam of {size} has no {best} best; choose best up to size")
-        self.size, self.length, self.best = size, length, best
+        self.size, self.rows, self.length, self.best = size, size, length, best
         self.shortest, self.no_repeat = shortest, no_repeat
 
     def write(self, writing: Writing) -> list[list[Hypothesis]]:

@@ -46,6 +46,9 @@ class Writing:
 class Search(ABC):
     """Chooses words, one step after another, until every row has ended."""
 
+    rows = 1
+    """Hypotheses of a sentence that take each step side by side."""
+
     @abstractmethod
     def write(self, writing: Writing) -> list[list[Hypothesis]]:
         """For every row its hypotheses, the best first."""

@@ -19,7 +19,7 @@ from regard.model.assembly import Assembly, Seq2Seq
 from regard.tasks.loss import cross_entropy
 from regard.tasks.scores import score
 from regard.tasks.task import Loss, Task
-from regard.tasks.translator import Translator
+from regard.tasks.translator import StoppedError, Translator
 
 SCORED = 1000  # held-out pairs translated at each validation
 
@@ -75,12 +75,11 @@ class Translation(Task):
     def validate(self, model: Assembly, stopped: Callable[[], bool]) -> dict[str, float] | None:
         assert isinstance(model, Seq2Seq)
         scores = {"loss": held_loss(model, Batches(self.held, 4096, 0), stopped)} if len(self.held) else {}
-        translator, texts = Translator(model, self.vocabulary, self.facts()["longest"]), []
-        for start in range(0, len(self.read), translator.portion):
-            if stopped():
-                return None
-            sources = [source for source, _ in self.read[start : start + translator.portion]]
-            texts += [found.text for found in translator.translate(sources, Greedy())]
+        translator = Translator(model, self.vocabulary, self.facts()["longest"], stopped=stopped)
+        try:
+            texts = [found.text for found in translator.translate([source for source, _ in self.read], Greedy())]
+        except StoppedError:
+            return None
         if self.read:
             found = score(texts, [target for _, target in self.read])
             scores |= {"bleu": found.bleu, "chrf": found.chrf}

@@ -1,7 +1,7 @@
 """From a sentence to its translation: any number, any length; order and empty lines are kept."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from regard.model.int8 import narrowed
 from regard.model.memory import Memory
 from regard.tasks.threads import at_once
 
+BATCH = 320  # rows that take a step at once: sentences times hypotheses
 LEAST = 8  # sentences: fewer are not shared out among threads
 SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|(?<=[。！？])")
 
@@ -37,21 +38,33 @@ class Translated:
         return self.texts[0]
 
 
+class StoppedError(Exception):
+    """Somebody wanted this to end before its time."""
+
+
+def never() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Scribe:
     """A model that writes for rows of ids: like lengths together, and back into their order."""
 
     model: Seq2Seq
-    batch: int = 64
+    batch: int = BATCH
     limit: tuple[int, int] = (2, 10)
     """A translation may have so many times the tokens of its source, and so many more."""
     words: NDArray[np.int32] | None = None
     """A shortlist: which words each source word may call for. Without it all words are scored at every step."""
+    stopped: Callable[[], bool] = never
+    """Asked before every step; a yes ends it all with `StoppedError`."""
 
     def write(self, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
         order = sorted(range(len(sources)), key=lambda row: -len(sources[row]))
         on_cpu = next(self.model.parameters()).device.type == "cpu"
-        size = min(self.batch, max(LEAST, -(-len(order) // torch.get_num_threads()))) if on_cpu else self.batch
+        size = max(1, self.batch // search.rows)
+        if on_cpu:
+            size = min(size, max(LEAST, -(-len(order) // torch.get_num_threads())))
         pieces = [order[start : start + size] for start in range(0, len(order), size)]
 
         def write(piece: list[int]) -> list[list[Hypothesis]]:
@@ -77,6 +90,8 @@ class Scribe:
             head = narrowed(head, words)
 
         def step(tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R V"]:
+            if self.stopped():
+                raise StoppedError
             logits: Tensor = head(model.step(tokens, memory)[:, -1])
             return logits
 
@@ -92,18 +107,18 @@ class Translator:
     model: Seq2Seq
     vocabulary: Vocabulary
     longest: int
-    batch: int = 64
+    batch: int = BATCH
     words: NDArray[np.int32] | None = None
+    stopped: Callable[[], bool] = never
 
-    @property
-    def portion(self) -> int:
+    def portion(self, search: Search) -> int:
         """So many texts keep all threads busy, and come back soon."""
-        return self.batch * torch.get_num_threads()
+        return max(1, self.batch // search.rows) * torch.get_num_threads()
 
     def translate(self, texts: Sequence[str], search: Search) -> list[Translated]:
         """All texts, in their order."""
         pieces = [self._split(text) for text in texts]
-        scribe = Scribe(self.model, self.batch, words=self.words)
+        scribe = Scribe(self.model, self.batch, words=self.words, stopped=self.stopped)
         found = iter(scribe.write([ids for piece in pieces for ids in piece], search))
         return [self._joined(text, [next(found) for _ in piece]) for text, piece in zip(texts, pieces, strict=True)]
 

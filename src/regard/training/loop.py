@@ -56,7 +56,7 @@ Event = Started | Step | Validated | Saved | Ended
 
 @dataclass
 class Stop:
-    """Somebody wants this to end: asked between steps and between batches of a validation."""
+    """Somebody wants this to end: asked before every step, of training and of writing a validation."""
 
     asked: bool = False
     heeded: bool = False
