@@ -48,7 +48,7 @@ def get(
     console.print("  ".join(f"{split} {size:,}" for split, size in sizes.items()) + f" pairs in [bold]{folder}[/]")
     files = " ".join(f"data.{split}={folder / split}" for split in sizes)
     console.print("Train on it:")
-    command = f"regard train transformer-small {files} data.source={source} data.target={target}"
+    command = f"regard train transformer-tiny {files} data.source={source} data.target={target}"
     console.print(f"  [bold]{command}[/]", soft_wrap=True)
 
 

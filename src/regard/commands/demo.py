@@ -34,7 +34,7 @@ def demo(out: Annotated[Path, typer.Option(help="Where runs and pictures go.")] 
     console.print(f"\nLook at [bold]{pictures[0]}[/] and [bold]{pictures[1]}[/].\n\nNext:")
     console.print(f"  [bold]regard translate {out}/numbers-gru neunundneunzig --attention[/]")
     console.print(f"  [bold]regard evaluate {out}/numbers-transformer[/]")
-    console.print("  [bold]regard train transformer-small data.train=FILE data.source=de data.target=en[/]")
+    console.print("  [bold]regard train transformer-tiny data.train=FILE data.source=de data.target=en[/]")
     console.print("  where FILE.de and FILE.en are your own sentences, line by line.")
 
 
