@@ -1,13 +1,15 @@
 """Texts of any number and any length are translated, each as if it were alone."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from tiny import STACKS, seq2seq
 
 from regard.data.corpus import Vocabulary
-from regard.data.tokens import END, Bpe, Characters, Words
+from regard.data.tokens import END, LEAST, Bpe, Characters, Words
 from regard.decoding.beam import Beam
 from regard.decoding.sample import Greedy, Sample
 from regard.decoding.search import Hypothesis, Search
@@ -50,6 +52,29 @@ def test_the_batch_does_not_matter(translator: Translator, search: Search) -> No
     assert len({found.text for found in wanted}) > 5
     for batch in (1, 3):
         assert equal(batched(translator, batch).translate(TEXTS, search), wanted)
+
+
+def shortlisted(translator: Translator, words: list[int]) -> Translator:
+    """Every source word may call for these."""
+    table = np.full((len(translator.vocabulary.source) + 1, len(words)), words, np.int32)
+    return replace(translator, words=table)
+
+
+def test_a_shortlist_of_all_words_changes_nothing(translator: Translator) -> None:
+    every = shortlisted(translator, list(range(len(translator.vocabulary.target))))
+    for search in (Greedy(), Beam(size=3, best=3, no_repeat=2)):
+        assert equal(every.translate(TEXTS, search), translator.translate(TEXTS, search))
+
+
+def test_with_a_shortlist_no_other_word_is_written(translator: Translator) -> None:
+    target = translator.vocabulary.target
+    usual = {word for found in translator.translate(TEXTS, Greedy()) for word in target.encode([found.text])[0]}
+    some = sorted(usual - set(range(LEAST)))[::2]
+    written = shortlisted(translator, some).translate(TEXTS, Beam(size=3))
+    words = {word for found in written for word in target.encode([found.text])[0]}
+    assert words <= {*range(LEAST), *some}
+    assert words & set(some)
+    assert not usual <= words
 
 
 def test_threads_do_not_matter(translator: Translator) -> None:

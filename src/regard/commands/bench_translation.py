@@ -50,6 +50,7 @@ def decoding(
     vocabulary: Annotated[int, typer.Option(min=259)] = 8000,
     beam: Annotated[int, typer.Option(min=1, help="1 is greedy.")] = 5,
     length: Annotated[int, typer.Option(min=1, help="Tokens of every answer.")] = 20,
+    batch: Annotated[int, typer.Option(min=1, help="Sentences translated together.")] = 64,
     rounds: Rounds = 5,
     peers: Peers = "",
     json: Json = False,
@@ -59,7 +60,7 @@ def decoding(
     from regard.bench.translation import bench_decoding, corpora
 
     table, corpus = corpora(_pairs(data, test, source, target), vocabulary)
-    forced, names = Decoding(beam, length, length), _chosen(peers, ("marian", "ctranslate2", "joeynmt"))
+    forced, names = Decoding(beam, length, length, batch), _chosen(peers, ("marian", "ctranslate2", "joeynmt"))
     with progress(rounds) as tell:
         turns = bench_decoding(corpus, table, Shape(), forced, rounds=rounds, names=names, tell=tell)
     _show(turns, "tokens written/s", json)
