@@ -13,7 +13,8 @@ from regard.data.tokens import END, LEAST, Bpe, Characters, Words
 from regard.decoding.beam import Beam
 from regard.decoding.sample import Greedy, Sample
 from regard.decoding.search import Hypothesis, Search
-from regard.tasks.translator import Scribe, Translated, Translator
+from regard.tasks.translator import LEAST as FEW
+from regard.tasks.translator import Scribe, Translated, Translator, share
 
 WORDS = ["ein", "Hund", "läuft", "über", "die", "Wiese", "zwei", "Männer", "한국", "und"]
 TEXTS = [
@@ -77,6 +78,14 @@ def test_with_a_shortlist_no_other_word_is_written(translator: Translator) -> No
     assert not usual <= words
 
 
+@pytest.mark.parametrize(
+    ("rows", "most", "threads", "size"),
+    [(1000, 64, 2, 63), (1000, 320, 2, 250), (1000, 320, 1, 250), (3, 64, 4, FEW), (20, 64, 2, 10), (9, 4, 2, 4)],
+)
+def test_threads_get_as_much_as_each_other(rows: int, most: int, threads: int, size: int) -> None:
+    assert share(rows, most, threads) == size
+
+
 def test_threads_do_not_matter(translator: Translator) -> None:
     texts, before = [*TEXTS, *TEXTS[::-1]], torch.get_num_threads()
     found = []
@@ -93,7 +102,7 @@ def test_empty_lines_stay_empty_and_in_their_place(translator: Translator) -> No
     for text, translated in zip(TEXTS, found, strict=True):
         if not text.strip():
             assert translated == Translated(text, [""], [0.0])
-    assert found[0] == found[5]
+    assert equal(found[:1], found[5:6])
     assert translator.translate(["", " \n "], Beam(size=2)) == [
         Translated("", [""], [0.0]),
         Translated(" \n ", [""], [0.0]),

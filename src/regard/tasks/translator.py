@@ -62,9 +62,7 @@ class Scribe:
     def write(self, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
         order = sorted(range(len(sources)), key=lambda row: -len(sources[row]))
         on_cpu = next(self.model.parameters()).device.type == "cpu"
-        size = max(1, self.batch // search.rows)
-        if on_cpu:
-            size = min(size, max(LEAST, -(-len(order) // torch.get_num_threads())))
+        size = share(len(order), max(1, self.batch // search.rows), torch.get_num_threads() if on_cpu else 1)
         pieces = [order[start : start + size] for start in range(0, len(order), size)]
 
         def write(piece: list[int]) -> list[list[Hypothesis]]:
@@ -98,6 +96,12 @@ class Scribe:
         first = torch.full((len(sources), 1), BEGIN, device=device)
         limits = times * lengths + more
         return search.write(Writing(step, model.start(source, lengths), first, limits, END, words, numbers))
+
+
+def share(rows: int, most: int, threads: int) -> int:
+    """The size of batches, so that all threads have as much to do as each other, if they have enough."""
+    rounds = -(-rows // (most * threads))
+    return min(most, max(LEAST, -(-rows // max(1, rounds * threads))))
 
 
 @dataclass(frozen=True)
