@@ -16,7 +16,7 @@ SHOWN = "siebentausenddreihundertzweiundfünfzig"
 
 
 def demo(out: Annotated[Path, typer.Option(help="Where runs and pictures go.")] = Path("out/demo")) -> None:
-    """Train two small translators from nothing, and look at what they look at: three minutes on two cores."""
+    """Train two small translators from nothing, and look at what they look at: two minutes on two cores."""
     from regard.look.alignment import align
 
     console.print("German says units before tens: [bold]siebenundvierzig[/] is seven-and-forty, forty-seven.")
