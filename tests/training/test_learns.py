@@ -108,7 +108,7 @@ def test_numbers_are_learnt(stack: str, tmp_path: Path) -> None:
     turning = TRANSFORMER | {"layers": 2, "positions": "rotary"}
     encoder = {"recurrent": RECURRENT, "convolution": CONVOLUTION, "transformer": turning}[stack]
     looks = {"recurrent": {"attention": "additive"}, "convolution": {}, "transformer": {"cross": LOOKING}}[stack]
-    table = reversing(encoder, encoder | looks, 96, (1, 1), steps=700, optimizer=MUON)
+    table = reversing(encoder, encoder | looks, 96, (1, 1), steps=1100, optimizer=MUON)
     table["data"] = {"kind": "numbers", "source": "de", "target": "en", "upto": 9999, "train": 8000, "test": 300}
     table["tokens"] = {"kind": "bpe", "size": 400}
     assert learnt(table, tmp_path / "run").exact >= 0.95
