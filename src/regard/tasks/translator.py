@@ -62,7 +62,7 @@ class Scribe:
     def write(self, sources: list[list[int]], search: Search) -> list[list[Hypothesis]]:
         order = sorted(range(len(sources)), key=lambda row: -len(sources[row]))
         on_cpu = next(self.model.parameters()).device.type == "cpu"
-        size = share(len(order), max(1, self.batch // search.rows), torch.get_num_threads() if on_cpu else 1)
+        size = share(len(order), together(self.batch, search), torch.get_num_threads() if on_cpu else 1)
         pieces = [order[start : start + size] for start in range(0, len(order), size)]
 
         def write(piece: list[int]) -> list[list[Hypothesis]]:
@@ -98,10 +98,15 @@ class Scribe:
         return search.write(Writing(step, model.start(source, lengths), first, limits, END, words, numbers))
 
 
-def share(rows: int, most: int, threads: int) -> int:
+def together(rows: int, search: Search) -> int:
+    """So many sentences make a batch of so many rows."""
+    return max(1, rows // search.rows)
+
+
+def share(sentences: int, most: int, threads: int) -> int:
     """The size of batches, so that all threads have as much to do as each other, if they have enough."""
-    rounds = -(-rows // (most * threads))
-    return min(most, max(LEAST, -(-rows // max(1, rounds * threads))))
+    rounds = -(-sentences // (most * threads))
+    return min(most, max(LEAST, -(-sentences // max(1, rounds * threads))))
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class Translator:
 
     def portion(self, search: Search) -> int:
         """So many texts keep all threads busy, and come back soon."""
-        return max(1, self.batch // search.rows) * torch.get_num_threads()
+        return together(self.batch, search) * torch.get_num_threads()
 
     def translate(self, texts: Sequence[str], search: Search) -> list[Translated]:
         """All texts, in their order."""
