@@ -124,7 +124,7 @@ def test_train_tells_what_happens_and_what_to_do_next(trained: tuple[Path, Done]
 
 def test_a_run_has_its_whole_recipe(trained: tuple[Path, Done]) -> None:
     recipe = Run.open(trained[0]).recipe
-    assert recipe["model"]["source_vocabulary"] == recipe["model"]["target_vocabulary"] == LEAST + 6
+    assert recipe["model"]["source_vocab_size"] == recipe["model"]["target_vocab_size"] == LEAST + 6
     assert recipe["training"]["optimizer"] == ADAMW
     assert recipe["model"]["decoder"]["attention"]["kind"] == "additive"
 

@@ -23,9 +23,9 @@ WIDTH, VOCABULARY = 24, 13
 SLOT = {slot.abstract: slot.name for slot in MENU}
 SIZES: dict[str, dict[str, int]] = {  # small numbers for the options that an entry has by these names
     "model": {
-        "source_vocabulary": 11,
-        "target_vocabulary": VOCABULARY,
-        "vocabulary": VOCABULARY,
+        "source_vocab_size": 11,
+        "target_vocab_size": VOCABULARY,
+        "vocab_size": VOCABULARY,
         "width": WIDTH,
         "classes": 5,
         "channels": 2,
@@ -171,7 +171,7 @@ def decoders() -> list[Case]:
     The output is not tied, because some decoders give more numbers than embeddings have.
     """
     return [
-        Case(f"decoder-{name}", small("model", "language_model", decoder=table, tie="none"))
+        Case(f"decoder-{name}", small("model", "language_model", decoder=table, tie_embeddings="none"))
         for kind in MENU.parts["decoder"]
         for name, table in variations("decoder", kind)
     ]

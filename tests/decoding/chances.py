@@ -132,7 +132,7 @@ WIDTH, WORDS = 16, 11
 def translator(kind: str, seed: int = 3) -> Any:
     """A small model with strong opinions, so that what it writes is neither empty nor endless."""
     torch.manual_seed(seed)
-    sizes = {"source_vocabulary": 13, "target_vocabulary": WORDS, "width": WIDTH}
+    sizes = {"source_vocab_size": 13, "target_vocab_size": WORDS, "width": WIDTH}
     stacks = {"encoder": {"kind": "recurrent"}, "decoder": DECODERS[kind]}
     return _opinionated(build({"model": {"kind": "seq2seq"} | sizes | stacks}))
 
@@ -140,8 +140,10 @@ def translator(kind: str, seed: int = 3) -> Any:
 @cache
 def language_model(seed: int = 3) -> Any:
     torch.manual_seed(seed)
-    sizes = {"vocabulary": WORDS, "width": WIDTH}
-    return _opinionated(build({"model": {"kind": "language_model", "decoder": TRANSFORMER, "tie": "none"} | sizes}))
+    sizes = {"vocab_size": WORDS, "width": WIDTH}
+    return _opinionated(
+        build({"model": {"kind": "language_model", "decoder": TRANSFORMER, "tie_embeddings": "none"} | sizes})
+    )
 
 
 def _opinionated(model: Any) -> Any:

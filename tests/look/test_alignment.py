@@ -45,7 +45,7 @@ NAMES = {
 
 def translator(encoder: dict[str, Any], decoder: dict[str, Any]) -> Translator:
     torch.manual_seed(0)
-    sizes = {"width": 16, "source_vocabulary": len(TOKENS), "target_vocabulary": len(TOKENS)}
+    sizes = {"width": 16, "source_vocab_size": len(TOKENS), "target_vocab_size": len(TOKENS)}
     model = build({"model": {"kind": "seq2seq", "encoder": encoder, "decoder": decoder, **sizes}}).eval()
     assert isinstance(model, Seq2Seq)
     with torch.no_grad():

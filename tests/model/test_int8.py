@@ -69,7 +69,7 @@ def test_a_narrowed_head_gives_the_same_numbers_for_fewer_words(eight: bool) -> 
 
 
 def test_every_linear_layer_of_a_model_is_rounded_and_nothing_else() -> None:
-    model = build("transformer-tiny", "model.source_vocabulary=50", "model.target_vocabulary=50").eval()
+    model = build("transformer-tiny", "model.source_vocab_size=50", "model.target_vocab_size=50").eval()
     assert isinstance(model, Seq2Seq)
     source, target = torch.randint(4, 50, (3, 6)), torch.randint(4, 50, (3, 5))
     with torch.inference_mode():

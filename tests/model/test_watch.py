@@ -14,7 +14,7 @@ from regard.model.watch import Sight, Tap, watch
 
 RECIPE: dict[str, Any] = {
     "kind": "language_model",
-    "vocabulary": 11,
+    "vocab_size": 11,
     "width": 12,
     "decoder": {"kind": "transformer", "layers": 2, "attention": {"kind": "multihead", "heads": 3}},
 }

@@ -18,9 +18,9 @@ def made(width: int = 8, tie: str = "all") -> Assembly:
     table: dict[str, Any] = {
         "kind": "seq2seq",
         "width": width,
-        "source_vocabulary": 11,
-        "target_vocabulary": 11,
-        "tie": tie,
+        "source_vocab_size": 11,
+        "target_vocab_size": 11,
+        "tie_embeddings": tie,
         "encoder": {"kind": "transformer", "layers": 1, "attention": HEADS},
         "decoder": {"kind": "transformer", "layers": 1, "attention": HEADS, "cross": HEADS},
     }

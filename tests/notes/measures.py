@@ -37,7 +37,7 @@ def model(kind: str, **options: Any) -> Any:
 def language_model(vocabulary: int = 11, width: int = 16, **decoder: Any) -> Any:
     """A small decoder-only Transformer."""
     decoder = {"kind": "transformer", "layers": 2, "attention": {"kind": "multihead", "heads": 2}} | decoder
-    return model("language_model", vocabulary=vocabulary, width=width, decoder=decoder)
+    return model("language_model", vocab_size=vocabulary, width=width, decoder=decoder)
 
 
 def translator(vocabulary: int = 11, width: int = 16, layers: int = 2, **both: Any) -> Any:
@@ -46,8 +46,8 @@ def translator(vocabulary: int = 11, width: int = 16, layers: int = 2, **both: A
     stack = {"kind": "transformer", "layers": layers, "attention": heads} | both
     return model(
         "seq2seq",
-        source_vocabulary=vocabulary,
-        target_vocabulary=vocabulary,
+        source_vocab_size=vocabulary,
+        target_vocab_size=vocabulary,
         width=width,
         encoder=stack,
         decoder=stack | {"cross": heads},

@@ -109,7 +109,9 @@ def test_005_a_padded_row_equals_the_row_alone(cell: str, direction: str):
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_006_the_summary_of_the_past_has_a_fixed_size(cell: str):
-    recurrent = model("language_model", vocabulary=11, width=8, tie="none", decoder={"kind": "recurrent", "cell": cell})
+    recurrent = model(
+        "language_model", vocab_size=11, width=8, tie_embeddings="none", decoder={"kind": "recurrent", "cell": cell}
+    )
     sizes = [bytes_after(recurrent, steps) for steps in (2, 50)]
     assert sizes[0] == sizes[1] > 0
     attentive = language_model(width=8)

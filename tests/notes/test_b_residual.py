@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from regard.model.attention import NOWHERE
 from regard.model.mask import Mask
-from regard.model.norms import Layer, Norm
+from regard.model.norms import LayerNorm, Norm
 from regard.model.residual import Post, Pre
 from regard.model.vision.resnet import Block
 
@@ -67,7 +67,7 @@ def test_024_first_the_sublayer_then_the_sum_then_the_norm():
     assert_close(layer(x, Mask(), NOWHERE), wanted, atol=1e-5, rtol=1e-5)
 
 
-def normed(x: Tensor, norm: Layer) -> Tensor:
+def normed(x: Tensor, norm: LayerNorm) -> Tensor:
     """LayerNorm by hand."""
     away = x - x.mean(-1, keepdim=True)
     return away / (away.square().mean(-1, keepdim=True) + norm.eps).sqrt() * norm.weight + norm.bias

@@ -18,8 +18,8 @@ def seq2seq(cell: str = "gru", layers: int = 1, direction: str = "forward", **de
     return filled(
         model(
             "seq2seq",
-            source_vocabulary=11,
-            target_vocabulary=13,
+            source_vocab_size=11,
+            target_vocab_size=13,
             width=6,
             encoder={"kind": "recurrent", "cell": cell, "layers": layers, "direction": direction},
             decoder={"kind": "recurrent", "cell": cell, "layers": layers, "attention": "none", **decoder},

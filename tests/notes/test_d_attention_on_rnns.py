@@ -25,8 +25,8 @@ def seq2seq(attention: str = "additive", order: str = "bahdanau", readout: str =
     return filled(
         model(
             "seq2seq",
-            source_vocabulary=11,
-            target_vocabulary=TARGET,
+            source_vocab_size=11,
+            target_vocab_size=TARGET,
             width=WIDTH,
             encoder={"kind": "recurrent", "direction": "forward"},
             decoder=decoder,

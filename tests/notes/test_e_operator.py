@@ -24,7 +24,7 @@ def plain(width: int) -> Multihead:
     layer = Multihead(Site(width, width), heads=1, bias=False)
     with torch.no_grad():
         layer.query.weight.copy_(torch.eye(width))
-        layer.data.weight.copy_(torch.eye(width).repeat(2, 1))
+        layer.key_value.weight.copy_(torch.eye(width).repeat(2, 1))
         layer.output.weight.copy_(torch.eye(width))
     return layer
 
@@ -33,8 +33,8 @@ def test_060_decoder_states_ask_encoder_states_answer_contexts_come_out():
     translator = filled(
         model(
             "seq2seq",
-            source_vocabulary=11,
-            target_vocabulary=11,
+            source_vocab_size=11,
+            target_vocab_size=11,
             width=6,
             encoder={"kind": "recurrent", "direction": "forward"},
             decoder={"kind": "recurrent", "attention": "general", "order": "luong", "readout": "concat"},
@@ -77,11 +77,11 @@ def test_063_keys_and_values_are_two_roles_and_data_may_have_another_width():
     before, weights = layer(queries, data, Mask()), weights_of(layer, queries, data)
     assert before.shape == (1, 3, 8)
     with torch.no_grad():
-        layer.data.weight[8:] += 1.0  # W_v: other output, the same weights
+        layer.key_value.weight[8:] += 1.0  # W_v: other output, the same weights
     assert torch.equal(weights_of(layer, queries, data), weights)
     assert (layer(queries, data, Mask()) - before).abs().max() > 1e-2
     with torch.no_grad():
-        layer.data.weight[:8] *= -1.0  # W_k: other weights
+        layer.key_value.weight[:8] *= -1.0  # W_k: other weights
     assert (weights_of(layer, queries, data) - weights).abs().max() > 1e-2
 
 
@@ -102,8 +102,8 @@ def test_065_self_attention_gives_one_output_per_input_from_three_projections():
     layer, x = attention(), torch.randn(2, 5, 8)
     assert layer(x, None, Mask()).shape == x.shape
     asked, keys, values = layer.both(x)
-    projections = [layer.query.weight, *layer.data.weight.chunk(2)]
-    biases = [layer.query.bias, *layer.data.bias.chunk(2)]
+    projections = [layer.query.weight, *layer.key_value.weight.chunk(2)]
+    biases = [layer.query.bias, *layer.key_value.bias.chunk(2)]
     for own, weight, bias in zip((asked, keys, values), projections, biases, strict=True):
         assert_close(own.transpose(1, 2).flatten(2), x @ weight.T + bias, atol=1e-5, rtol=1e-5)
 

@@ -32,8 +32,8 @@ def by_hand(queries: Tensor, keys: Tensor, values: Tensor, scale: float) -> Tens
 
 def projections(layer: Multihead, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """q, k and v of every position, all heads side by side."""
-    keys, values = layer.data.weight.chunk(2)
-    biases = layer.data.bias.chunk(2)
+    keys, values = layer.key_value.weight.chunk(2)
+    biases = layer.key_value.bias.chunk(2)
     return x @ layer.query.weight.T + layer.query.bias, x @ keys.T + biases[0], x @ values.T + biases[1]
 
 
@@ -102,14 +102,14 @@ def test_082_similarity_scaling_softmax_weighted_sum():
 
 def test_083_the_three_matrices_are_learnable_linear_maps_and_no_embeddings():
     layer = Multihead(Site(4), heads=1, bias=False)
-    shapes = [layer.query.weight.shape, *(part.shape for part in layer.data.weight.chunk(2))]
+    shapes = [layer.query.weight.shape, *(part.shape for part in layer.key_value.weight.chunk(2))]
     assert shapes == [(4, 4)] * 3
     one, other = torch.randn(1, 3, 4), torch.randn(1, 3, 4)
     sums = zip(layer.both(one + 2 * other), layer.both(one), layer.both(other), strict=True)
     for both, first, second in sums:
         assert_close(both, first + 2 * second, atol=1e-5, rtol=1e-5)
     layer(one, None, Mask()).square().sum().backward()
-    for part in (layer.query.weight.grad, *layer.data.weight.grad.chunk(2)):
+    for part in (layer.query.weight.grad, *layer.key_value.weight.grad.chunk(2)):
         assert part.abs().max() > 0
     assert not any(isinstance(part, nn.Embedding) for part in layer.modules())
 
@@ -119,7 +119,7 @@ def love() -> tuple[Multihead, Tensor]:
     layer, words = Multihead(Site(4), heads=1, bias=False), torch.eye(4)[None, :3]
     with torch.no_grad():
         layer.query.weight[:, 0] = 2 * torch.tensor([0.72, 0.15, 0.13, 1.0]).log()  # √d_k = 2
-        layer.data.weight[:4] = torch.eye(4)
+        layer.key_value.weight[:4] = torch.eye(4)
         layer.output.weight.copy_(torch.eye(4))
     return layer, words
 
@@ -127,7 +127,7 @@ def love() -> tuple[Multihead, Tensor]:
 def test_084_i_love_you():
     layer, words = love()
     assert_close(weights_of(layer, words)[0, 0, 0], torch.tensor([0.72, 0.15, 0.13]))
-    values = words[0] @ layer.data.weight[4:].T
+    values = words[0] @ layer.key_value.weight[4:].T
     out = layer(words, None, Mask())[0, 0]
     assert_close(out, 0.72 * values[0] + 0.15 * values[1] + 0.13 * values[2])
     assert (out - words[0, 0]).abs().max() > 1e-2  # no longer the embedding it was
@@ -146,7 +146,7 @@ def test_085_every_word_weighs_every_other_and_the_likest_most():
     layer = Multihead(Site(3), heads=1, bias=False)
     with torch.no_grad():
         layer.query.weight.copy_(likes.T)
-        layer.data.weight[:3] = torch.eye(3)
+        layer.key_value.weight[:3] = torch.eye(3)
     shares = weights_of(layer, torch.eye(3)[None])[0, 0]
     assert (shares > 0).all()
     assert_close(shares.sum(-1), torch.ones(3))
@@ -218,7 +218,7 @@ def test_089_changing_one_head_leaves_the_others_alone():
     layer, x = attention(12, heads=3), torch.randn(1, 5, 12)
     before = layer.mix(*layer.both(x), View(Mask()))
     with torch.no_grad():
-        for weight in (layer.query.weight[4:8], layer.data.weight[4:8], layer.data.weight[16:20]):
+        for weight in (layer.query.weight[4:8], layer.key_value.weight[4:8], layer.key_value.weight[16:20]):
             weight.add_(1.0)
     after = layer.mix(*layer.both(x), View(Mask()))
     same = [torch.equal(before[:, head], after[:, head]) for head in range(3)]

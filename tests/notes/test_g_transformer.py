@@ -75,15 +75,15 @@ def test_102_the_base_model_has_the_sizes_of_the_paper():
         65e6, rel=0.03
     )  # 63.1M; the paper rounds and does not say its exact vocabulary
     assert whole.encoder.layers[0].attention.heads == 8
-    assert whole.encoder.layers[0].mlp.rise.weight.shape == (2048, 512)
+    assert whole.encoder.layers[0].mlp.up.weight.shape == (2048, 512)
 
 
 def test_103_all_positions_are_computed_in_the_same_operations():
     attentive = translator()
     recurrent = model(
         "seq2seq",
-        source_vocabulary=11,
-        target_vocabulary=11,
+        source_vocab_size=11,
+        target_vocab_size=11,
         width=16,
         encoder={"kind": "recurrent"},
         decoder={"kind": "recurrent", "attention": "additive"},
@@ -237,7 +237,7 @@ def test_110_queries_come_from_the_decoder_keys_and_values_from_the_encoders_end
     assert heard["queries"].shape[1] == TARGET.shape[1]
     assert torch.equal(heard["data"], writer.encode(SOURCE).states)
     asked = (heard["queries"] @ cross.query.weight.T + cross.query.bias).view(1, 4, 2, 8).transpose(1, 2)
-    keys, values = (heard["data"] @ cross.data.weight.T + cross.data.bias).chunk(2, -1)
+    keys, values = (heard["data"] @ cross.key_value.weight.T + cross.key_value.bias).chunk(2, -1)
     keys, values = (part.view(1, 5, 2, 8).transpose(1, 2) for part in (keys, values))
     shares = (asked @ keys.mT / math.sqrt(8)).softmax(-1)
     assert_close(heard["weights"], shares, atol=1e-5, rtol=1e-4)

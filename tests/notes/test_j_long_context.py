@@ -6,7 +6,7 @@ from measures import FUSED, Operations, exponent, filled, kept, made, reach, wei
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from regard.model.attention import Linear, Multihead, Site
+from regard.model.attention import LinearAttention, Multihead, Site
 from regard.model.mask import Mask
 
 FEATURES = {
@@ -17,13 +17,13 @@ FEATURES = {
 CAUSAL = pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 
 
-def linear(feature: str = "elu", kernel: str = "auto", width: int = 8) -> Linear:
-    return filled(Linear(Site(width), heads=2, feature=feature, kernel=kernel))
+def linear(feature: str = "elu", kernel: str = "auto", width: int = 8) -> LinearAttention:
+    return filled(LinearAttention(Site(width), heads=2, feature=feature, kernel=kernel))
 
 
-def features(layer: Linear, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def features(layer: LinearAttention, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """φ(Q), φ(K) and V of one row, head by head, by hand."""
-    keys, values = (x @ layer.data.weight.T + layer.data.bias).chunk(2, -1)
+    keys, values = (x @ layer.key_value.weight.T + layer.key_value.bias).chunk(2, -1)
     queries = x @ layer.query.weight.T + layer.query.bias
     queries, keys, values = (part.unflatten(-1, (2, -1)).transpose(1, 2) for part in (queries, keys, values))
     return FEATURES[layer.feature](queries), FEATURES[layer.feature](keys), values
@@ -84,7 +84,7 @@ def test_143_the_cost_is_n_times_the_square_of_the_width():
     assert work(layer, Mask(), 1024, "bmm") == sums + norms
     for mask in (Mask(), Mask(causal=True)):
         assert exponent(lambda length, mask=mask: work(layer, mask, length), 1024) == pytest.approx(1.0, abs=0.02)
-    wide = filled(Linear(Site(64), heads=1))
+    wide = filled(LinearAttention(Site(64), heads=1))
     asked, keys, values = (torch.randn(1, 1, 100, 64).abs() for _ in range(3))
     assert (keys.mT @ values).shape[-2:] == (64, 64)  # d × d
     assert_close((asked @ keys.mT) @ values, asked @ (keys.mT @ values), atol=1e-1, rtol=1e-4)

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from regard.model.attention import NOWHERE
 from regard.model.mask import Mask
 from regard.model.mlp import Experts, Swiglu
-from regard.model.norms import Rms
+from regard.model.norms import RmsNorm
 
 
 def silent_layer(residual: str, norm: str) -> nn.Module:
@@ -43,7 +43,7 @@ def test_158_with_the_norm_inside_a_silent_block_is_the_identity(norm: str):
 
 
 def test_159_rms_norm_is_its_formula_and_torchs():
-    norm, theirs, x = filled(Rms(7)), nn.RMSNorm(7, eps=1e-6), torch.randn(2, 3, 7) * 5
+    norm, theirs, x = filled(RmsNorm(7)), nn.RMSNorm(7, eps=1e-6), torch.randn(2, 3, 7) * 5
     theirs.load_state_dict(norm.state_dict())
     wanted = x * norm.weight / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt()
     assert_close(norm(x), wanted, atol=1e-6, rtol=1e-5)
@@ -54,9 +54,9 @@ def test_159_rms_norm_is_its_formula_and_torchs():
 
 def test_160_swiglu_is_its_formula():
     mlp, x = filled(Swiglu(6, hidden=10)), torch.randn(2, 3, 6)
-    gate, value = (x @ weight.T for weight in mlp.rise.weight.chunk(2))
+    gate, value = (x @ weight.T for weight in mlp.gate_up.weight.chunk(2))
     swish = gate / (1 + (-gate).exp())
-    assert_close(mlp(x), (swish * value) @ mlp.fall.weight.T, atol=1e-5, rtol=1e-5)
+    assert_close(mlp(x), (swish * value) @ mlp.down.weight.T, atol=1e-5, rtol=1e-5)
 
 
 def test_160_at_two_thirds_of_the_width_it_costs_as_much_as_a_plain_mlp():
@@ -84,7 +84,7 @@ def test_161_experts_that_nobody_picked_are_not_even_read():
     picked = mixture.route(x[0]).topk(2, -1).indices.flatten().tolist()
     with torch.no_grad():
         for number in set(range(8)) - set(picked):
-            mixture.rise[number], mixture.fall[number] = float("nan"), float("nan")
+            mixture.up[number], mixture.down[number] = float("nan"), float("nan")
     assert torch.equal(mixture(x), before)
 
 
@@ -99,8 +99,8 @@ def test_161_each_token_is_the_mix_of_its_best_experts():
 
 
 def expert(mixture: Experts, number: int, token: torch.Tensor) -> torch.Tensor:
-    gate, value = (mixture.rise[number] @ token).chunk(2)
-    return mixture.fall[number] @ (gate * gate.sigmoid() * value)
+    gate, value = (mixture.up[number] @ token).chunk(2)
+    return mixture.down[number] @ (gate * gate.sigmoid() * value)
 
 
 def test_162_the_most_probable_token_one_at_a_time():

@@ -164,8 +164,8 @@ def test_045_it_looks_at_apple(runs: Path):
     the right er, sie or es for a sentence never seen must have looked at the noun.
     """
     held, known = because()[:100], because()[100:700]
-    encoder = {"kind": "convolution", "layers": 1, "reach": 1}
-    decoder = {"kind": "convolution", "layers": 1, "reach": 2, "attention": "additive"}
+    encoder = {"kind": "convolution", "layers": 1, "kernel_size": 1}
+    decoder = {"kind": "convolution", "layers": 1, "kernel_size": 2, "attention": "additive"}
     trained = taught(runs / "because", written(runs / "because.tsv", known), encoder, decoder, steps=120)
     assert translate(trained, APPLE[0])[0].text == APPLE[1]
     assert sum(right(trained, held)) >= 95

@@ -126,7 +126,7 @@ def test_036_all_states_but_the_last_are_lost_on_a_decoder_without_attention(kin
     encoder = {"kind": "recurrent", "cell": kind, "direction": "forward"}
     decoder = {"kind": "recurrent", "cell": kind, "attention": attention}
     writer = filled(
-        model("seq2seq", source_vocabulary=11, target_vocabulary=13, width=6, encoder=encoder, decoder=decoder)
+        model("seq2seq", source_vocab_size=11, target_vocab_size=13, width=6, encoder=encoder, decoder=decoder)
     )
     encoded, said = writer.encode(torch.randint(11, (2, 9))), writer.target(torch.randint(13, (2, 4)))
     others = torch.cat([torch.randn(2, 8, 6), encoded.states[:, -1:]], 1)
@@ -136,15 +136,15 @@ def test_036_all_states_but_the_last_are_lost_on_a_decoder_without_attention(kin
 
 STACKS = {
     "elman": {"kind": "recurrent", "cell": "elman"},
-    "convolution": {"kind": "convolution", "layers": 2, "reach": 3},
+    "convolution": {"kind": "convolution", "layers": 2, "kernel_size": 3},
     "attention": {"kind": "transformer", "layers": 1, "attention": {"kind": "multihead", "heads": 2}},
 }
 
 
-@pytest.mark.parametrize(("layers", "reach"), [(1, 3), (3, 3), (2, 5)])
-def test_077_a_convolution_sees_so_far_and_not_a_step_further(layers: int, reach: int):
-    sizes = influence({"kind": "convolution", "layers": layers, "reach": reach})
-    edge = layers * (reach - 1)
+@pytest.mark.parametrize(("layers", "kernel_size"), [(1, 3), (3, 3), (2, 5)])
+def test_077_a_convolution_sees_so_far_and_not_a_step_further(layers: int, kernel_size: int):
+    sizes = influence({"kind": "convolution", "layers": layers, "kernel_size": kernel_size})
+    edge = layers * (kernel_size - 1)
     assert (sizes[: edge + 1] > 0).all()
     assert (sizes[edge + 1 :] == 0.0).all()
 
@@ -169,14 +169,14 @@ def test_077_recall_over_distance_learnt_by_all_three():
     assert recurrent[0] > 0.7
     assert recurrent[:4].mean() > recurrent[4:8].mean() + 0.1  # the earlier, the sooner forgotten
     assert recurrent[6:].max() < 0.4
-    assert convolution[:4].min() > 0.97  # two layers of reach 3 see four letters and the question
+    assert convolution[:4].min() > 0.97  # two layers of kernel_size 3 see four letters and the question
     assert convolution[4:].max() < 0.35
     assert attention.min() > 0.97
 
 
 def recall(decoder: dict) -> Tensor:
     """The share of right answers for d = 1 … 12, of a model taught with all of them."""
-    writer = model("language_model", vocabulary=4 + 12, width=32, tie="none", decoder=decoder)
+    writer = model("language_model", vocab_size=4 + 12, width=32, tie_embeddings="none", decoder=decoder)
     optimizers = Muon(rate=0.04, adamw_rate=0.016).build(writer)
     for step in range(160):
         texts, wanted = asked(torch.randint(1, 13, (128,)))

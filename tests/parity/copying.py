@@ -24,8 +24,8 @@ GPT2 = {
     r"ln_2": "around_mlp.norm",
     r"\.attn\.c_attn": ".attention.all",
     r"\.attn\.c_proj": ".attention.output",
-    r"c_fc": "rise",
-    r"mlp\.c_proj": "mlp.fall",
+    r"c_fc": "up",
+    r"mlp\.c_proj": "mlp.down",
 }
 LLAMA = {
     r"^model\.embed_tokens": "target.table",
@@ -36,12 +36,12 @@ LLAMA = {
     r"post_attention_layernorm": "around_mlp.norm",
     r"gate_proj": "gate",
     r"mlp\.up_proj": "mlp.up",
-    r"mlp\.down_proj": "mlp.fall",
+    r"mlp\.down_proj": "mlp.down",
 } | ATTENTION
 MIXTRAL = {
     r"mlp\.gate\.": "mlp.route.",
-    r"experts\.gate_up_proj": "rise",
-    r"experts\.down_proj": "fall",
+    r"experts\.gate_up_proj": "up",
+    r"experts\.down_proj": "down",
 } | LLAMA
 VIT = {
     r"^vit\.embeddings\.cls_token": "body.cls",
@@ -52,8 +52,8 @@ VIT = {
     r"^classifier": "head",
     r"layernorm_before": "around_attention.norm",
     r"layernorm_after": "around_mlp.norm",
-    r"fc1": "rise",
-    r"fc2": "fall",
+    r"fc1": "up",
+    r"fc2": "down",
 } | ATTENTION
 MARIAN = {
     r"^model\.shared": "source.table",
@@ -62,8 +62,8 @@ MARIAN = {
     r"self_attn_layer_norm": "around_attention.norm",
     r"encoder_attn_layer_norm": "around_cross.norm",
     r"final_layer_norm": "around_mlp.norm",
-    r"fc1": "mlp.rise",
-    r"fc2": "mlp.fall",
+    r"fc1": "mlp.up",
+    r"fc2": "mlp.down",
 } | ATTENTION
 
 
@@ -74,7 +74,9 @@ def from_gpt2(given: Tensors) -> Tensors:
         turned = tensor.T if re.search(r"\.(attention|mlp)\.\w+\.weight", name) else tensor
         if ".all." in name:
             size = len(turned) // 3
-            found[name.replace("all", "query")], found[name.replace("all", "data")] = turned.split([size, 2 * size])
+            found[name.replace("all", "query")], found[name.replace("all", "key_value")] = turned.split(
+                [size, 2 * size]
+            )
         else:
             found[name] = turned
     return found
@@ -113,7 +115,7 @@ def renamed(given: Tensors, words: dict[str, str]) -> Tensors:
 def joined(given: Tensors) -> Tensors:
     """Keys and values are one matrix in Regard, and so are a gate and what it lets pass."""
     found = dict(given)
-    for first, second, whole in (("key", "value", "data"), ("gate", "up", "rise")):
+    for first, second, whole in (("key", "value", "key_value"), ("gate", "up", "gate_up")):
         for name in [name for name in found if f".{first}." in name]:
             other = found.pop(name.replace(f".{first}.", f".{second}."))
             found[name.replace(f".{first}.", f".{whole}.")] = torch.cat([found.pop(name), other])

@@ -87,7 +87,7 @@ def language_model(norm: object, positions: object, mlp: object, **options: obje
     pattern = options.pop("pattern", "causal")
     decoder = {"kind": "transformer", "layers": LAYERS, "residual": "pre", "attention": attention, "pattern": pattern}
     decoder |= {"norm": norm, "positions": positions, "mlp": mlp}
-    model = {"kind": "language_model", "vocabulary": VOCABULARY, "width": WIDTH, "decoder": decoder}
+    model = {"kind": "language_model", "vocab_size": VOCABULARY, "width": WIDTH, "decoder": decoder}
     return {"model": model | options}
 
 
@@ -110,7 +110,7 @@ def test_gpt2_equals_transformers(lengths: Tensor | None) -> None:
         {"kind": "layer", "eps": EPS},
         {"kind": "learned", "limit": 16},
         {"kind": "gelu", "hidden": HIDDEN, "approximate": "tanh"},
-        tie="output",
+        tie_embeddings="output",
     )
     agree_on_text(recipe, shaken(GPT2LMHeadModel, config), from_gpt2, lengths)
 
@@ -128,7 +128,7 @@ def test_llama_with_grouped_heads_equals_transformers(lengths: Tensor | None, ti
         {"kind": "rotary", "base": BASE},
         {"kind": "swiglu", "hidden": HIDDEN},
         attention={"kv_heads": GROUPS, "bias": False},
-        tie=tie,
+        tie_embeddings=tie,
     )
     theirs = shaken(LlamaForCausalLM, config)
     agree_on_text(recipe, theirs, lambda given: from_llama(given, WIDTH // HEADS), lengths)
@@ -149,7 +149,7 @@ def test_mixtral_equals_transformers(lengths: Tensor | None, window: int | None,
         {"kind": "experts", "experts": 5, "active": 2, "hidden": hidden},
         attention={"kv_heads": GROUPS, "bias": False},
         pattern="causal" if window is None else {"kind": "window", "width": window},
-        tie="none",
+        tie_embeddings="none",
     )
     theirs = shaken(MixtralForCausalLM, config)
     agree_on_text(recipe, theirs, lambda given: from_mixtral(given, WIDTH // HEADS), lengths)
@@ -201,10 +201,10 @@ def test_marian_equals_transformers_when_the_waves_stand_in_one_order(lengths: T
         "residual": "post",
         "mlp": {"kind": activation, "hidden": HIDDEN},
     }
-    model = {"kind": "seq2seq", "source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY, "width": WIDTH}
+    model = {"kind": "seq2seq", "source_vocab_size": VOCABULARY, "target_vocab_size": VOCABULARY, "width": WIDTH}
     model |= {
-        "tie": "all",
-        "scale": "root",
+        "tie_embeddings": "all",
+        "embedding_scale": "root",
         "head_bias": True,
         "encoder": stack,
         "decoder": stack | {"cross": attention},

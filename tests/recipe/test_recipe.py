@@ -25,7 +25,7 @@ def test_every_default_is_written_out(tmp_path: Path) -> None:
     Recipe.check({"model": {"kind": "language_model"}}, MENU).write(tmp_path / "r.toml")
     text = (tmp_path / "r.toml").read_text()
     for line in (
-        "vocabulary = 8000",
+        "vocab_size = 8000",
         "heads = 8",
         'kernel = "auto"',
         "eps = 1e-05",

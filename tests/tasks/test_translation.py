@@ -63,7 +63,7 @@ def test_the_loss_is_that_of_every_row_alone(kind: str, smoothing: float, task: 
 
 
 def test_the_task_says_what_the_model_and_the_run_need(task: Translation) -> None:
-    assert task.sizes() == {"source_vocabulary": LEAST + 4, "target_vocabulary": LEAST + 4}
+    assert task.sizes() == {"source_vocab_size": LEAST + 4, "target_vocab_size": LEAST + 4}
     facts = task.facts()
     assert (facts["task"], facts["pairs"], facts["longest"], facts["data"]) == (
         "translation",

@@ -22,7 +22,7 @@ STACKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def seq2seq(kind: str, words: int, ends: float = 0.0) -> Seq2Seq:
     """Writes whole words rather than bytes; `ends` makes the end likelier, so that there are several lengths."""
     encoder, decoder = STACKS[kind]
-    sizes = {"width": 16, "source_vocabulary": words, "target_vocabulary": words}
+    sizes = {"width": 16, "source_vocab_size": words, "target_vocab_size": words}
     torch.manual_seed(0)
     model = build({"model": {"kind": "seq2seq", "encoder": encoder, "decoder": decoder, **sizes}})
     assert isinstance(model, Seq2Seq)

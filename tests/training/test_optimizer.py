@@ -27,7 +27,7 @@ STACKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 def made(stack: str, tie: str = "none") -> Assembly:
     encoder, decoder = STACKS[stack]
-    sizes = {"width": 12, "source_vocabulary": 13, "target_vocabulary": 13, "tie": tie}
+    sizes = {"width": 12, "source_vocab_size": 13, "target_vocab_size": 13, "tie_embeddings": tie}
     return build({"model": {"kind": "seq2seq", "encoder": encoder, "decoder": decoder, **sizes}})
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.allocator import keep_memory
 from regard.bench.memory import peak
-from regard.model.attention import Linear, Site
+from regard.model.attention import LinearAttention, Site
 from regard.model.attention.view import View
 from regard.model.mask import Mask
 from regard.model.menu import MENU
@@ -98,7 +98,7 @@ def prepare(case: Case, setting: Setting, length: int, backward: bool) -> Callab
 
     def run() -> list[Tensor]:
         asked, keys, values = inputs
-        if isinstance(attention, Linear):
+        if isinstance(attention, LinearAttention):
             asked, keys = attention.features(asked), attention.features(keys)
         with torch.set_grad_enabled(backward):
             out = attention.mix(asked, keys, values, View(mask))

@@ -53,7 +53,7 @@ def regard_step(size: Size) -> Callable[[], Any]:
         "norm": {"kind": "layer", "bias": False},
         "mlp": {"kind": "gelu", "bias": False},
     }
-    table = {"kind": "language_model", "vocabulary": size.vocabulary, "width": size.width, "decoder": decoder}
+    table = {"kind": "language_model", "vocab_size": size.vocabulary, "width": size.width, "decoder": decoder}
     model = build({"model": table})
     assert isinstance(model, LanguageModel)
 

@@ -138,11 +138,11 @@ def _model(corpus: Corpus, shape: Shape) -> Seq2Seq:
     }
     table = {
         "kind": "seq2seq",
-        "source_vocabulary": corpus.vocabulary,
-        "target_vocabulary": corpus.vocabulary,
+        "source_vocab_size": corpus.vocabulary,
+        "target_vocab_size": corpus.vocabulary,
         "width": shape.width,
-        "tie": "all",
-        "scale": "root",
+        "tie_embeddings": "all",
+        "embedding_scale": "root",
         "head_bias": False,
         "encoder": stack,
         "decoder": stack | {"cross": {"kind": "multihead", "heads": shape.heads}},

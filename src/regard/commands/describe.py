@@ -56,14 +56,14 @@ def _label(node: "Node", name: str, depth: int) -> Text:
 def _wraps(node: "Node") -> bool:
     """Whether a part says no more than the one part inside it."""
     only = node.parts[0] if len(node.parts) == 1 else None
-    return only is not None and only.parameters == node.parameters and only.kind not in ("Series", "Parameter")
+    return only is not None and only.parameters == node.parameters and only.kind not in ("ModuleList", "Parameter")
 
 
 def _folded(parts: "list[Node]") -> "list[tuple[Node, str]]":
     """Lists are opened, and neighbours that are alike are shown once: `layers 0…5`."""
-    flat = [(part, part.name) for part in parts if part.kind != "Series"]
-    for series in (part for part in parts if part.kind == "Series"):
-        flat += [(part, f"{series.name} {name}") for part, name in _runs(series.parts)]
+    flat = [(part, part.name) for part in parts if part.kind != "ModuleList"]
+    for listed in (part for part in parts if part.kind == "ModuleList"):
+        flat += [(part, f"{listed.name} {name}") for part, name in _runs(listed.parts)]
     return flat
 
 

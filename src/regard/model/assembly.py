@@ -34,9 +34,9 @@ class Writer(Assembly, ABC):
 class Embedding(nn.Module):
     """A vector per token; `root` multiplies by √D, as the first Transformer did."""
 
-    def __init__(self, vocabulary: int, width: int, scale: Scale) -> None:
+    def __init__(self, vocab_size: int, width: int, scale: Scale) -> None:
         super().__init__()
-        self.table = nn.Embedding(vocabulary, width)
+        self.table = nn.Embedding(vocab_size, width)
         self.scale = width**0.5 if scale == "root" else 1.0
 
     def forward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
@@ -53,11 +53,11 @@ class Seq2Seq(Writer):
     def __init__(
         self,
         *,
-        source_vocabulary: Count = 8000,
-        target_vocabulary: Count = 8000,
+        source_vocab_size: Count = 8000,
+        target_vocab_size: Count = 8000,
         width: Count = 256,
-        tie: Literal["none", "output", "all"] = "none",
-        scale: Scale = "one",
+        tie_embeddings: Literal["none", "output", "all"] = "none",
+        embedding_scale: Scale = "one",
         head_bias: bool = True,
         encoder: Part[Encoder],
         decoder: Part[Decoder],
@@ -65,15 +65,15 @@ class Seq2Seq(Writer):
         super().__init__()
         self.encoder = encoder.build(width)
         self.decoder = decoder.build(width, Source(width, self.encoder.final))
-        self.source = Embedding(source_vocabulary, width, scale)
-        self.target = Embedding(target_vocabulary, width, scale)
-        self.head = nn.Linear(self.decoder.out_width, target_vocabulary, head_bias)
+        self.source = Embedding(source_vocab_size, width, embedding_scale)
+        self.target = Embedding(target_vocab_size, width, embedding_scale)
+        self.head = nn.Linear(self.decoder.out_width, target_vocab_size, head_bias)
         initialise(self)
-        if tie != "none":
+        if tie_embeddings != "none":
             _tie(self.head, self.target)
-        if tie == "all":
-            if source_vocabulary != target_vocabulary:
-                raise ValueError("tie: `all` needs one vocabulary for both sides; they differ in size")
+        if tie_embeddings == "all":
+            if source_vocab_size != target_vocab_size:
+                raise ValueError("tie_embeddings: `all` needs one vocabulary for both sides; they differ in size")
             self.source.table = self.target.table
 
     def encode(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, "B"] | None = None) -> Encoded:
@@ -111,19 +111,19 @@ class LanguageModel(Writer):
     def __init__(
         self,
         *,
-        vocabulary: Count = 8000,
+        vocab_size: Count = 8000,
         width: Count = 384,
-        tie: Literal["none", "output"] = "output",
-        scale: Scale = "one",
+        tie_embeddings: Literal["none", "output"] = "output",
+        embedding_scale: Scale = "one",
         head_bias: bool = False,
         decoder: Part[Decoder] = choose("transformer"),
     ) -> None:
         super().__init__()
         self.decoder = decoder.build(width, None)
-        self.target = Embedding(vocabulary, width, scale)
-        self.head = nn.Linear(self.decoder.out_width, vocabulary, head_bias)
+        self.target = Embedding(vocab_size, width, embedding_scale)
+        self.head = nn.Linear(self.decoder.out_width, vocab_size, head_bias)
         initialise(self)
-        if tie == "output":
+        if tie_embeddings == "output":
             _tie(self.head, self.target)
 
     def states(self, tokens: Int[Tensor, "B T"], mask: Mask | None = None) -> Float[Tensor, "B T O"]:
@@ -168,7 +168,7 @@ def log_likelihood(logits: Float[Tensor, "B T V"], tokens: Int[Tensor, "B T"]) -
 def _tie(head: nn.Linear, embedding: Embedding) -> None:
     if head.weight.shape != embedding.table.weight.shape:
         raise ValueError(
-            f"tie: the decoder gives {head.in_features} numbers a position and embeddings have "
-            f"{embedding.table.embedding_dim}; choose tie none, or readout tanh"
+            f"tie_embeddings: the decoder gives {head.in_features} numbers a position and embeddings have "
+            f"{embedding.table.embedding_dim}; choose tie_embeddings none, or readout tanh"
         )
     head.weight = embedding.table.weight

@@ -5,11 +5,11 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.model.attention import Linear, Multihead
+from regard.model.attention import LinearAttention, Multihead
 from regard.model.mlp import Experts, Gelu, Relu, Swiglu
 from regard.model.recurrent import Cell, Lstm
 from regard.model.residual import Pre
-from regard.model.transformer.layer import Layer
+from regard.model.transformer.layer import TransformerLayer
 from regard.model.vision import Patches
 
 
@@ -27,11 +27,11 @@ def initialise(model: nn.Module) -> None:
         elif isinstance(module, Cell):
             _cell(module)
         elif isinstance(module, Experts):
-            _matrix(module.rise)
-            _matrix(module.fall)
+            _matrix(module.up)
+            _matrix(module.down)
         elif isinstance(module, Patches) and module.cls is not None:
             nn.init.normal_(module.cls, std=0.02)
-    _even_out([module for module in model.modules() if isinstance(module, Layer)])
+    _even_out([module for module in model.modules() if isinstance(module, TransformerLayer)])
 
 
 def _matrix(weight: Tensor) -> None:
@@ -52,16 +52,20 @@ def _cell(cell: Cell) -> None:
             cell.bias_ih[cell.width : 2 * cell.width] = 1.0
 
 
-def _even_out(layers: list[Layer]) -> None:
+def _even_out(layers: list[TransformerLayer]) -> None:
     """In a pre-norm stack every sub-layer adds to one stream: each begins the smaller, the deeper [GPT-2]."""
     for layer in layers:
         if not isinstance(layer.around_mlp, Pre):
             continue
-        ends = [part.output.weight for part in (layer.attention, layer.cross) if isinstance(part, Multihead | Linear)]
+        ends = [
+            part.output.weight
+            for part in (layer.attention, layer.cross)
+            if isinstance(part, Multihead | LinearAttention)
+        ]
         if isinstance(layer.mlp, Relu | Gelu | Swiglu):
-            ends.append(layer.mlp.fall.weight)
+            ends.append(layer.mlp.down.weight)
         elif isinstance(layer.mlp, Experts):
-            ends.append(layer.mlp.fall)
+            ends.append(layer.mlp.down)
         with torch.no_grad():
             for weight in ends:
                 weight.mul_((2 * len(layers)) ** -0.5)

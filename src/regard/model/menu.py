@@ -8,7 +8,7 @@ from regard.model.attention import (
     Dot,
     Full,
     General,
-    Linear,
+    LinearAttention,
     LocalGlobal,
     Multihead,
     NoAttention,
@@ -17,7 +17,7 @@ from regard.model.attention import (
 )
 from regard.model.convolution import ConvolutionDecoder, ConvolutionEncoder
 from regard.model.mlp import Experts, Gelu, Mlp, Relu, Swiglu
-from regard.model.norms import Layer, Norm, Rms
+from regard.model.norms import LayerNorm, Norm, RmsNorm
 from regard.model.positions import Alibi, Learned, Nowhere, Positions, Rotary, Sinusoidal
 from regard.model.recurrent import Cell, Elman, Gru, Lstm, RecurrentDecoder, RecurrentEncoder
 from regard.model.residual import NoResidual, Post, Pre, Residual
@@ -57,7 +57,7 @@ MENU = Menu(
         "dot": Dot,
         "general": General,
         "multihead": Multihead,
-        "linear": Linear,
+        "linear": LinearAttention,
     }),
     Slot("pattern", Pattern, "who sees whom", {
         "full": Full,
@@ -73,8 +73,8 @@ MENU = Menu(
         "alibi": Alibi,
     }),
     Slot("norm", Norm, "brings vectors to one scale", {
-        "layer": Layer,
-        "rms": Rms,
+        "layer": LayerNorm,
+        "rms": RmsNorm,
     }),
     Slot("residual", Residual, "the way around a sub-layer", {
         "pre": Pre,

@@ -16,7 +16,7 @@ class Norm(nn.Module, ABC):
     def forward(self, x: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows D"]: ...
 
 
-class Layer(Norm):
+class LayerNorm(Norm):
     """LayerNorm: zero mean, unit variance, then a learned scale and shift.
 
     (x - mean) / sqrt(var + eps) * g + b [N2:641-645; Ba et al. 2016]
@@ -32,7 +32,7 @@ class Layer(Norm):
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
 
 
-class Rms(Norm):
+class RmsNorm(Norm):
     """RMSNorm: only the length is normalised, no mean is taken away.
 
     x * g / sqrt(mean(x²) + eps) [N3:163; Zhang & Sennrich 2019]

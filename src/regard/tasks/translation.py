@@ -46,8 +46,8 @@ class Translation(Task):
 
     def sizes(self) -> dict[str, int]:
         return {
-            "source_vocabulary": len(self.vocabulary.source),
-            "target_vocabulary": len(self.vocabulary.target),
+            "source_vocab_size": len(self.vocabulary.source),
+            "target_vocab_size": len(self.vocabulary.target),
         }
 
     def tokens(self) -> dict[str, Any]:

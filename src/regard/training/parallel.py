@@ -14,7 +14,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from regard.errors import RecipeError
-from regard.model.series import Series
+from regard.model.module_list import ModuleList
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Team:
 
         Compiled is layer by layer: all of a kind are one piece of code, and no batch makes it anew.
         """
-        layers = [layer for part in module.modules() if isinstance(part, Series) for layer in part]
+        layers = [layer for part in module.modules() if isinstance(part, ModuleList) for layer in part]
         for layer in layers if compiled else ():
             layer.compile(dynamic=True)
         if self.size == 1:

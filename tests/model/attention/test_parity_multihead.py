@@ -27,12 +27,12 @@ def translated(given: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights, or gradients, of torch's module under the names of Regard's."""
     given = {name.replace("out_proj", "output"): tensor for name, tensor in given.items()}
     if "in_proj_weight" in given:
-        given["query.weight"], given["data.weight"] = given.pop("in_proj_weight").split([WIDTH, 2 * WIDTH])
+        given["query.weight"], given["key_value.weight"] = given.pop("in_proj_weight").split([WIDTH, 2 * WIDTH])
     else:
         given["query.weight"] = given.pop("q_proj_weight")
-        given["data.weight"] = torch.cat([given.pop("k_proj_weight"), given.pop("v_proj_weight")])
+        given["key_value.weight"] = torch.cat([given.pop("k_proj_weight"), given.pop("v_proj_weight")])
     if "in_proj_bias" in given:
-        given["query.bias"], given["data.bias"] = given.pop("in_proj_bias").split([WIDTH, 2 * WIDTH])
+        given["query.bias"], given["key_value.bias"] = given.pop("in_proj_bias").split([WIDTH, 2 * WIDTH])
     return given
 
 

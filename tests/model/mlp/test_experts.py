@@ -39,7 +39,7 @@ def one_by_one(experts: Experts, x: Tensor) -> Tensor:
         scores = experts.route(token)
         best, chosen = scores.topk(experts.active)
         shares = best.softmax(-1) if experts.active > 1 else scores.softmax(-1)[chosen]
-        answers = [experts.fall[e] @ bent(experts.rise[e] @ token, experts.activation) for e in chosen]
+        answers = [experts.down[e] @ bent(experts.up[e] @ token, experts.activation) for e in chosen]
         rows.append(sum(share * answer for share, answer in zip(shares, answers, strict=True)))
     return torch.stack(rows).view_as(x)
 
@@ -78,9 +78,9 @@ def test_an_expert_nobody_chose_gets_a_zero_gradient() -> None:
         layer.route.weight.zero_()
         layer.route.weight[2] = 1.0
     layer(torch.rand(1, 5, 8)).sum().backward()
-    used = layer.rise.grad.abs().sum((1, 2)) > 0
+    used = layer.up.grad.abs().sum((1, 2)) > 0
     assert used.tolist() == [False, False, True, False]
-    assert layer.fall.grad.isfinite().all()
+    assert layer.down.grad.isfinite().all()
 
 
 def rows_multiplied(monkeypatch: pytest.MonkeyPatch, experts: int, active: int) -> int:

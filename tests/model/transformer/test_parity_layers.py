@@ -18,8 +18,8 @@ RENAMED = {
     r"self_attn\.out_proj": "attention.output",
     r"multihead_attn\.in_proj_": "cross.in.",
     r"multihead_attn\.out_proj": "cross.output",
-    r"linear1": "mlp.rise",
-    r"linear2": "mlp.fall",
+    r"linear1": "mlp.up",
+    r"linear2": "mlp.down",
     r"norm1": "around_attention.norm",
     r"^norm": "close",
 }
@@ -42,7 +42,7 @@ def translated(given: dict[str, Tensor], stack: str) -> dict[str, Tensor]:
         for pattern, word in (RENAMED | LAST_NORMS[stack]).items():
             name = re.sub(pattern, word, name)
         if ".in." in name:
-            found[name.replace(".in.", ".query.")], found[name.replace(".in.", ".data.")] = tensor.split(
+            found[name.replace(".in.", ".query.")], found[name.replace(".in.", ".key_value.")] = tensor.split(
                 [WIDTH, 2 * WIDTH]
             )
         else:

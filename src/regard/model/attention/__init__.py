@@ -4,7 +4,7 @@ from regard.model.attention.additive import Additive
 from regard.model.attention.attention import NOWHERE, Attention, Site
 from regard.model.attention.dot import Dot
 from regard.model.attention.general import General
-from regard.model.attention.linear import Linear
+from regard.model.attention.linear import LinearAttention
 from regard.model.attention.multihead import Multihead
 from regard.model.attention.none import NoAttention
 from regard.model.attention.patterns import Causal, Full, LocalGlobal, Pattern, Window
@@ -17,7 +17,7 @@ __all__ = [
     "Dot",
     "Full",
     "General",
-    "Linear",
+    "LinearAttention",
     "LocalGlobal",
     "Multihead",
     "NoAttention",

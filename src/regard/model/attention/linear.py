@@ -20,7 +20,7 @@ from regard.recipe import Count
 Feature = Literal["elu", "relu", "softmax"]
 
 
-class Linear(Attention):
+class LinearAttention(Attention):
     """A feature map takes the place of the softmax, so keys and values can be summed up first.
 
     φ(Q)(φ(K)ᵀV) / φ(Q)φ(K)ᵀ1: O(n·d²) time, a d×d state to go on from [N0:108-116;
@@ -48,7 +48,7 @@ class Linear(Attention):
         width = divide(site.width, heads)
         self.heads, self.feature, self.kernel = heads, feature, kernel
         self.query = nn.Linear(site.width, heads * width, bias)
-        self.data = nn.Linear(self.data_width, 2 * heads * width, bias)
+        self.key_value = nn.Linear(self.data_width, 2 * heads * width, bias)
         self.output = nn.Linear(heads * width, site.width, bias)
         self.out_width = site.width
 
@@ -56,7 +56,7 @@ class Linear(Attention):
         return self.features(split(self.query(queries), self.heads))
 
     def read(self, data: Float[Tensor, "B S E"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
-        keys, values = self.data(data).chunk(2, -1)
+        keys, values = self.key_value(data).chunk(2, -1)
         return self.features(split(keys, self.heads)), split(values, self.heads)
 
     def features(self, x: Float[Tensor, "B H T K"]) -> Float[Tensor, "B H T K"]:

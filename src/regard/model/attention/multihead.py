@@ -42,7 +42,7 @@ class Multihead(Attention):
         self.scale = width**-0.5 if scale == "root" else 1.0
         self.dropout, self.kernel = dropout, kernel
         self.query = nn.Linear(site.width, heads * width, bias)
-        self.data = nn.Linear(self.data_width, 2 * self.kv_heads * width, bias)
+        self.key_value = nn.Linear(self.data_width, 2 * self.kv_heads * width, bias)
         self.output = nn.Linear(heads * width, site.width, bias)
         self.out_width = site.width
 
@@ -50,7 +50,7 @@ class Multihead(Attention):
         return split(self.query(queries), self.heads)
 
     def read(self, data: Float[Tensor, "B S E"]) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S K"]]:
-        keys, values = self.data(data).chunk(2, -1)
+        keys, values = self.key_value(data).chunk(2, -1)
         return split(keys, self.kv_heads), split(values, self.kv_heads)
 
     def both(
@@ -59,9 +59,9 @@ class Multihead(Attention):
         """[Q K V] = X [W_Q W_K W_V] in one product [N3:92-99]."""
         if x.shape[1] == 1 or not isinstance(self.query, nn.Linear):  # joining would cost as much as the product
             return self.ask(x), *self.read(x)
-        weight = torch.cat([self.query.weight, self.data.weight])
-        bias = None if self.query.bias is None else torch.cat([self.query.bias, self.data.bias])
-        widths = [len(self.query.weight), len(self.data.weight) // 2, len(self.data.weight) // 2]
+        weight = torch.cat([self.query.weight, self.key_value.weight])
+        bias = None if self.query.bias is None else torch.cat([self.query.bias, self.key_value.bias])
+        widths = [len(self.query.weight), len(self.key_value.weight) // 2, len(self.key_value.weight) // 2]
         asked, keys, values = F.linear(x, weight, bias).split(widths, -1)
         return split(asked, self.heads), split(keys, self.kv_heads), split(values, self.kv_heads)
 

@@ -10,10 +10,10 @@ from regard.model.convolution.gated import Gated
 from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
+from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
 from regard.model.positions import Positions, Where
 from regard.model.residual import Residual
-from regard.model.series import Series
 from regard.model.stack import Decoder, Encoded, Source
 from regard.recipe import Count, Part, Share, choose
 
@@ -30,7 +30,7 @@ class ConvolutionDecoder(Decoder):
         source: Source | None,
         *,
         layers: Count = 4,
-        reach: Count = 3,
+        kernel_size: Count = 3,
         dilation: Count = 1,
         attention: Part[Attention] = choose("dot"),
         positions: Part[Positions] = choose("learned"),
@@ -41,11 +41,11 @@ class ConvolutionDecoder(Decoder):
         super().__init__()
         self.dropout, self.out_width = dropout, width
         self.positions = only_embedded(positions.build(width))
-        self.layers = Series(Gated(width, reach, dilation**i) for i in range(layers))
-        self.around = Series(residual.build(norm.build(width), dropout) for _ in range(layers))
+        self.layers = ModuleList(Gated(width, kernel_size, dilation**i) for i in range(layers))
+        self.around = ModuleList(residual.build(norm.build(width), dropout) for _ in range(layers))
         sites = [] if source is None else [Site(width, source.width)] * layers
-        self.attention = Series(attention.build(site) for site in sites)
-        self.around_attention = Series(residual.build(norm.build(width), dropout) for _ in sites)
+        self.attention = ModuleList(attention.build(site) for site in sites)
+        self.around_attention = ModuleList(residual.build(norm.build(width), dropout) for _ in sites)
         self.close = residual.build(norm.build(width), dropout).closing()
 
     def start(self, encoded: Encoded | None, rows: int) -> Memory:

@@ -6,10 +6,10 @@ from torch import Tensor
 from regard.model.convolution.gated import Gated
 from regard.model.dropout import dropped
 from regard.model.mask import Mask
+from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
 from regard.model.positions import Positions, Where
 from regard.model.residual import Residual
-from regard.model.series import Series
 from regard.model.stack import Encoded, Encoder, blank
 from regard.recipe import Count, Part, Share, choose
 
@@ -25,7 +25,7 @@ class ConvolutionEncoder(Encoder):
         width: int,
         *,
         layers: Count = 4,
-        reach: Count = 3,
+        kernel_size: Count = 3,
         dilation: Count = 1,
         positions: Part[Positions] = choose("learned"),
         norm: Part[Norm] = choose("layer"),
@@ -33,12 +33,12 @@ class ConvolutionEncoder(Encoder):
         dropout: Share = 0.0,
     ) -> None:
         super().__init__()
-        if reach % 2 == 0:
-            raise ValueError(f"reach: {reach} neighbours have no middle; choose an odd number")
+        if kernel_size % 2 == 0:
+            raise ValueError(f"kernel_size: {kernel_size} neighbours have no middle; choose an odd number")
         self.dropout = dropout
         self.positions = only_embedded(positions.build(width))
-        self.layers = Series(Gated(width, reach, dilation**i) for i in range(layers))
-        self.around = Series(residual.build(norm.build(width), dropout) for _ in range(layers))
+        self.layers = ModuleList(Gated(width, kernel_size, dilation**i) for i in range(layers))
+        self.around = ModuleList(residual.build(norm.build(width), dropout) for _ in range(layers))
         self.close = residual.build(norm.build(width), dropout).closing()
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:

@@ -9,22 +9,22 @@ from regard.model.memory import Held
 
 
 class Gated(nn.Module):
-    """(X*W + b) ⊗ σ(X*V + c) over `reach` neighbours [Dauphin et al. 2017; Gehring et al. 2017].
+    """(X*W + b) ⊗ σ(X*V + c) over `kernel_size` neighbours [Dauphin et al. 2017; Gehring et al. 2017].
 
     With a memory of earlier inputs it looks back only; without one, to both sides evenly. The
     neighbours are laid side by side and multiplied once, which on a CPU is about three times as
     fast as torch's convolution at these widths.
     """
 
-    def __init__(self, width: int, reach: int, dilation: int) -> None:
+    def __init__(self, width: int, kernel_size: int, dilation: int) -> None:
         super().__init__()
-        self.reach, self.dilation = reach, dilation
-        self.mix = nn.Linear(reach * width, 2 * width)
+        self.kernel_size, self.dilation = kernel_size, dilation
+        self.mix = nn.Linear(kernel_size * width, 2 * width)
 
     @property
     def tail(self) -> int:
         """How many earlier inputs a step needs."""
-        return (self.reach - 1) * self.dilation
+        return (self.kernel_size - 1) * self.dilation
 
     def forward(self, x: Float[Tensor, "B T D"], memory: Held | None = None) -> Float[Tensor, "B T D"]:
         steps = x.shape[1]
@@ -33,5 +33,5 @@ class Gated(nn.Module):
             memory.replace(x[:, x.shape[1] - self.tail :], steps=steps)
         else:
             x = F.pad(x, (0, 0, self.tail // 2, self.tail // 2))
-        beside = [x[:, i * self.dilation : i * self.dilation + steps] for i in range(self.reach)]
+        beside = [x[:, i * self.dilation : i * self.dilation + steps] for i in range(self.kernel_size)]
         return F.glu(self.mix(torch.cat(beside, -1)), -1)

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.model.mlp.grouped import grouped
-from regard.model.mlp.lean import bent
+from regard.model.mlp.lean import activate
 from regard.model.mlp.mlp import Mlp, thirds
 from regard.recipe import Count, Number
 
@@ -38,8 +38,8 @@ class Experts(Mlp):
         hidden = hidden or (thirds(width) if gated else 4 * width)
         self.experts, self.active, self.activation, self.balance = experts, active, activation, balance
         self.route = nn.Linear(width, experts, bias=False)
-        self.rise = nn.Parameter(torch.empty(experts, (2 if gated else 1) * hidden, width))
-        self.fall = nn.Parameter(torch.empty(experts, width, hidden))
+        self.up = nn.Parameter(torch.empty(experts, (2 if gated else 1) * hidden, width))
+        self.down = nn.Parameter(torch.empty(experts, width, hidden))
         self.imbalance: Tensor | None = None
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
@@ -53,12 +53,12 @@ class Experts(Mlp):
         order = chosen.flatten().argsort(stable=True)  # all tokens of an expert stand together
         where = order // self.active
         stops = F.one_hot(chosen.flatten(), self.experts).sum(0).cumsum(0)
-        inner = self._bend(grouped(tokens[where], self.rise.mT, stops))
-        outer = grouped(inner, self.fall.mT, stops) * portions.flatten()[order, None]
+        inner = self._activate(grouped(tokens[where], self.up.mT, stops))
+        outer = grouped(inner, self.down.mT, stops) * portions.flatten()[order, None]
         return torch.zeros_like(tokens).index_add(0, where, outer).view_as(x)
 
-    def _bend(self, inner: Float[Tensor, "N I"]) -> Float[Tensor, "N F"]:
-        return F.relu(inner) if self.activation == "relu" else bent(inner, self.activation)
+    def _activate(self, inner: Float[Tensor, "N I"]) -> Float[Tensor, "N F"]:
+        return F.relu(inner) if self.activation == "relu" else activate(inner, self.activation)
 
     def _imbalance(self, shares: Float[Tensor, "N E"], chosen: Int[Tensor, "N A"]) -> Float[Tensor, ""]:
         """1 when all experts are used alike, E when one does everything."""

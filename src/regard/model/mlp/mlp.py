@@ -1,4 +1,4 @@
-"""Two products with a bend in between."""
+"""Two products with a non-linear function in between."""
 
 from abc import ABC, abstractmethod
 from typing import Literal
@@ -9,10 +9,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.dropout import dropped
-from regard.model.mlp.lean import Bend, bent, fall
+from regard.model.mlp.lean import Activation, activate, project_down
 from regard.recipe import Number, Share
 
-BENDS: dict[str, Bend] = {"none": "gelu", "tanh": "gelu_tanh"}
+ACTIVATIONS: dict[str, Activation] = {"none": "gelu", "tanh": "gelu_tanh"}
 
 
 class Mlp(nn.Module, ABC):
@@ -31,16 +31,16 @@ class Relu(Mlp):
     def __init__(self, width: int, *, hidden: Number = 0, bias: bool = True, dropout: Share = 0.0) -> None:
         super().__init__()
         self.dropout = dropout
-        self.rise = nn.Linear(width, hidden or 4 * width, bias)
-        self.fall = nn.Linear(hidden or 4 * width, width, bias)
+        self.up = nn.Linear(width, hidden or 4 * width, bias)
+        self.down = nn.Linear(hidden or 4 * width, width, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        out: Tensor = self.fall(dropped(F.relu(self.rise(x)), self.dropout, self.training))
+        out: Tensor = self.down(dropped(F.relu(self.up(x)), self.dropout, self.training))
         return out
 
 
 class Gelu(Mlp):
-    """The same with a smooth bend.
+    """The same with a smooth activation.
 
     GELU(xW_1 + b_1) W_2 + b_2; GPT-2 takes the `tanh` approximation [Hendrycks & Gimpel 2016]
     """
@@ -55,12 +55,12 @@ class Gelu(Mlp):
         approximate: Literal["none", "tanh"] = "none",
     ) -> None:
         super().__init__()
-        self.dropout, self.bend = dropout, BENDS[approximate]
-        self.rise = nn.Linear(width, hidden or 4 * width, bias)
-        self.fall = nn.Linear(hidden or 4 * width, width, bias)
+        self.dropout, self.activation = dropout, ACTIVATIONS[approximate]
+        self.up = nn.Linear(width, hidden or 4 * width, bias)
+        self.down = nn.Linear(hidden or 4 * width, width, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        return _down(self.rise(x), self.fall, self.bend, self.dropout if self.training else 0.0)
+        return _down(self.up(x), self.down, self.activation, self.dropout if self.training else 0.0)
 
 
 class Swiglu(Mlp):
@@ -73,18 +73,20 @@ class Swiglu(Mlp):
         super().__init__()
         hidden = hidden or thirds(width)
         self.dropout = dropout
-        self.rise = nn.Linear(width, 2 * hidden, bias)
-        self.fall = nn.Linear(hidden, width, bias)
+        self.gate_up = nn.Linear(width, 2 * hidden, bias)
+        self.down = nn.Linear(hidden, width, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        return _down(self.rise(x), self.fall, "swiglu", self.dropout if self.training else 0.0)
+        return _down(self.gate_up(x), self.down, "swiglu", self.dropout if self.training else 0.0)
 
 
-def _down(inner: Float[Tensor, "B T I"], linear: nn.Linear, bend: Bend, dropout: float) -> Float[Tensor, "B T D"]:
+def _down(
+    inner: Float[Tensor, "B T I"], linear: nn.Linear, activation: Activation, dropout: float
+) -> Float[Tensor, "B T D"]:
     if dropout or not torch.is_grad_enabled():
-        out: Tensor = linear(dropped(bent(inner, bend), dropout, True))
+        out: Tensor = linear(dropped(activate(inner, activation), dropout, True))
         return out
-    return fall(inner, linear.weight, linear.bias, bend)
+    return project_down(inner, linear.weight, linear.bias, activation)
 
 
 def thirds(width: int) -> int:

@@ -12,8 +12,8 @@ from regard.model.attention.kernels.segments import Packed
 from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
+from regard.model.module_list import ModuleList
 from regard.model.recurrent.cells import Cell
-from regard.model.series import Series
 from regard.model.stack import Decoder, Encoded, Source, State
 from regard.recipe import Count, Part, Share, choose
 
@@ -51,7 +51,7 @@ class RecurrentDecoder(Decoder):
             told = source.width
         _refuse(source, attention.kind, context, order, readout)
         fed = {"luong": 0, "luong_feeding": width}.get(order, told) if self.attention else told
-        self.cells = Series(cell.build(width + (fed if i == 0 else 0), width) for i in range(layers))
+        self.cells = ModuleList(cell.build(width + (fed if i == 0 else 0), width) for i in range(layers))
         self.fed = fed
         self.combine = nn.Linear(told + width, width, bias=False) if told and readout == "tanh" else None
         self.out_width = width if self.combine or not told else told + width

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from regard.model.dropout import dropped
 from regard.model.mask import Mask
+from regard.model.module_list import ModuleList
 from regard.model.recurrent.cells import Cell
 from regard.model.recurrent.sweep import sweep, turned
-from regard.model.series import Series
 from regard.model.stack import Encoded, Encoder, State
 from regard.recipe import Count, Part, Share, choose
 
@@ -37,7 +37,7 @@ class RecurrentEncoder(Encoder):
             raise ValueError(f"direction: two directions share width {width}, which must be even")
         self.dropout, self.looks_ahead = dropout, direction != "forward"
         each = width // len(self.ways)
-        self.layers = Series(Series(cell.build(width, each) for _ in self.ways) for _ in range(layers))
+        self.layers = ModuleList(ModuleList(cell.build(width, each) for _ in self.ways) for _ in range(layers))
         self.final = tuple(cells[0].states for cells in self.layers)
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
@@ -49,7 +49,7 @@ class RecurrentEncoder(Encoder):
             final.append(state)
         return Encoded(x, lengths, tuple(final))
 
-    def _layer(self, cells: Series[Cell], x: Tensor, lengths: Tensor | None) -> tuple[Tensor, State]:
+    def _layer(self, cells: ModuleList[Cell], x: Tensor, lengths: Tensor | None) -> tuple[Tensor, State]:
         swept = [_swept(way, cell, x, lengths) for way, cell in zip(self.ways, cells, strict=True)]
         if len(swept) == 1:
             return swept[0]

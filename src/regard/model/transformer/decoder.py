@@ -8,13 +8,13 @@ from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
 from regard.model.mlp import Mlp
+from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
 from regard.model.positions import Places, Positions
 from regard.model.residual import Residual
-from regard.model.series import Series
 from regard.model.stack import Decoder, Encoded, Source
 from regard.model.transformer.encoder import whereabouts
-from regard.model.transformer.layer import Kit, Layer, Reading
+from regard.model.transformer.layer import Kit, Reading, TransformerLayer
 from regard.recipe import Count, Part, Share, choose
 
 
@@ -47,8 +47,8 @@ class TransformerDecoder(Decoder):
         kit = Kit(norm, residual, mlp, dropout)
         site = Site(width, None, self.pattern, self.positions)
         across = None if source is None else Site(width, source.width)
-        self.layers = Series(
-            Layer(site, kit, attention, cross.build(across) if across else None) for _ in range(layers)
+        self.layers = ModuleList(
+            TransformerLayer(site, kit, attention, cross.build(across) if across else None) for _ in range(layers)
         )
         self.close = kit.around(width).closing()
 

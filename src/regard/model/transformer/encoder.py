@@ -7,12 +7,12 @@ from regard.model.attention import Attention, Pattern, Site
 from regard.model.dropout import dropped
 from regard.model.mask import Mask, places
 from regard.model.mlp import Mlp
+from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
 from regard.model.positions import Places, Positions, Where
 from regard.model.residual import Residual
-from regard.model.series import Series
 from regard.model.stack import Encoded, Encoder, blank
-from regard.model.transformer.layer import Kit, Layer
+from regard.model.transformer.layer import Kit, TransformerLayer
 from regard.recipe import Count, Part, Share, choose
 
 
@@ -41,7 +41,7 @@ class TransformerEncoder(Encoder):
         self.positions = positions.build(width)
         kit = Kit(norm, residual, mlp, dropout)
         site = Site(width, None, self.pattern, self.positions)
-        self.layers = Series(Layer(site, kit, attention) for _ in range(layers))
+        self.layers = ModuleList(TransformerLayer(site, kit, attention) for _ in range(layers))
         self.close = kit.around(width).closing()
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:

@@ -28,7 +28,7 @@ class Kit:
         return self.residual.build(self.norm.build(width), self.dropout)
 
 
-class Layer(nn.Module):
+class TransformerLayer(nn.Module):
     """Self-attention, in a decoder cross-attention, and an MLP [N2:281-289, N2:662-668].
 
     Only attention moves anything between positions; norms and the MLP work on each alone [N3:144-145].
