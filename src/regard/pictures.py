@@ -16,6 +16,12 @@ SCRIPTS = (
 
 def canvas(width: float, height: float) -> "tuple[Figure, Axes]":
     """An empty picture, in inches."""
+    figure, (axes,) = panels(width, height, 1)
+    return figure, axes
+
+
+def panels(width: float, height: float, count: int) -> "tuple[Figure, list[Axes]]":
+    """An empty picture of so many parts side by side, in inches."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -23,8 +29,8 @@ def canvas(width: float, height: float) -> "tuple[Figure, Axes]":
 
     there = {font.name for font in font_manager.fontManager.ttflist}
     mpl.rcParams["font.family"] = ["DejaVu Sans", *(name for name in SCRIPTS if name in there)]
-    figure, axes = pyplot.subplots(figsize=(width, height), layout="constrained")
-    return figure, axes
+    figure, axes = pyplot.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False)
+    return figure, list(axes[0])
 
 
 def write(figure: "Figure", path: Path) -> Path:

@@ -1,0 +1,55 @@
+"""Writing: under another name, synced and renamed, so that a file is whole or not there."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from regard.errors import FailedError
+
+
+@contextmanager
+def room(folder: Path) -> Iterator[None]:
+    """What the disk refuses is said in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise FailedError(f"{folder}: {reason(error)}") from error
+
+
+def reason(error: Exception) -> str:
+    """Why the disk refused, in the user's words."""
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+    if full or "No space left" in str(error):  # some libraries hide the disk's own error in a text
+        return "the disk is full; what was saved before is whole. Make room, then go on with --resume"
+    return str(getattr(error, "strerror", None) or error)
+
+
+def write(path: Path, content: bytes) -> None:
+    """The whole file or the old one, whenever the power goes."""
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or the names in a folder are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove(folder: Path) -> None:
+    """Renamed first: no folder is ever seen half removed."""
+    part = folder.with_name(folder.name + ".old.part")
+    shutil.rmtree(part, ignore_errors=True)
+    folder.rename(part)
+    shutil.rmtree(part)
