@@ -1,11 +1,13 @@
 """What to make: menus, recipes, and errors that name the place. No torch here."""
 
 from regard.errors import RecipeError
-from regard.recipe.menu import Count, Menu, Number, Part, Positive, Share, Slot, choose
+from regard.recipe.menu import Menu, Slot
+from regard.recipe.part import Count, File, Number, Part, Positive, Share, choose
 from regard.recipe.recipe import Recipe, recipes
 
 __all__ = [
     "Count",
+    "File",
     "Menu",
     "Number",
     "Part",

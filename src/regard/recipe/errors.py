@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from regard.recipe.renamed import renamed_key
+
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """`; did you mean 'x'?` for a slip of the pen, else what there is."""
@@ -26,7 +28,7 @@ def _line(fault: dict[str, Any], place: str, known: Iterable[str]) -> str:
     key = str(fault["loc"][0]) if fault["loc"] else ""
     where = f"{place}.{key}" if key else place
     if fault["type"] == "extra_forbidden":
-        return f"{where}: unknown{nearest(key, known)}"
+        return f"{where}: unknown{renamed_key(where) or nearest(key, known)}"
     if fault["type"] == "missing":
         return f"{where}: missing; it has no default, so the recipe must say it"
     wanted = fault["msg"].replace("Input should be ", "").replace("Value error, ", "")

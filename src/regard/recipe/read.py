@@ -1,16 +1,15 @@
-"""Recipes as files: TOML in, TOML out, `a.b=c` in between."""
+"""Recipes as files: TOML in, `a.b=c` put in place."""
 
-import os
 import tomllib
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from regard.errors import RecipeError
 from regard.recipe.errors import nearest
+
+RUN_RECIPE = "recipe.toml"
 
 
 def shelf() -> Path:
@@ -19,9 +18,16 @@ def shelf() -> Path:
     return beside if beside.is_dir() else Path(str(files("regard") / "recipes"))
 
 
+def is_run(name: str | Path) -> bool:
+    """Whether a name is that of a run folder."""
+    return (Path(name) / RUN_RECIPE).is_file()
+
+
 def find(name: str) -> Path:
-    """A recipe by path, or by its name on the shelf."""
+    """A recipe by path, by its name on the shelf, or that of a run folder."""
     path = Path(name)
+    if is_run(path):
+        return path / RUN_RECIPE
     if path.suffix == ".toml" or path.is_file():
         if not path.is_file():
             raise RecipeError(f"{name}: no such file; `regard recipes` lists those that come with Regard")
@@ -37,40 +43,48 @@ def read(name: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
     path = find(name)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RecipeError(f"{path}: not TOML: {error}") from error
-    for override in overrides:
-        _put(table, override)
+    return put(table, overrides)
+
+
+def put(table: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+    """A table with overrides in place. What is chosen comes before what is said about it, in whatever order given."""
+    for steps, value in sorted(map(_parsed, overrides), key=lambda one: _depth(one[0])):
+        _put(table, steps, value)
     return table
 
 
-def write(path: Path, table: dict[str, Any]) -> None:
-    """Write a recipe whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(tomli_w.dumps(table), encoding="utf-8")
-    os.replace(part, path)
-
-
-def _put(table: dict[str, Any], override: str) -> None:
+def _parsed(override: str) -> tuple[list[str], Any]:
     key, equals, text = override.partition("=")
     steps = key.strip().split(".")
     if not equals or not all(steps):
         raise RecipeError(f"{override!r}: wanted key.key=value, such as model.decoder.layers=4")
+    return steps, _value(text)
+
+
+def _depth(steps: list[str]) -> tuple[int, bool]:
+    """A kind belongs to the table it stands in: after the table itself, before all else in it."""
+    chooses = steps[-1] == "kind"
+    return len(steps) - chooses, chooses
+
+
+def _put(table: dict[str, Any], steps: list[str], value: Any) -> None:
     for step in steps[:-1]:
         below = table.setdefault(step, {})
         if isinstance(below, str):  # `norm = "rms"` is short for a table with only a kind
             below = table[step] = {"kind": below}
         if not isinstance(below, dict):
-            raise RecipeError(f"{key}: {step!r} is a value, so nothing can be set below it")
+            raise RecipeError(f"{'.'.join(steps)}: {step!r} is a value, so nothing can be set below it")
         table = below
-    if steps[-1] == "kind" and table.get("kind") != _value(text):
+    if steps[-1] == "kind" and table.get("kind") != value:
         table.clear()  # another kind has other options: the old ones would only be in the way
-    table[steps[-1]] = _value(text)
+    table[steps[-1]] = value
 
 
 def _value(text: str) -> Any:
     """A TOML value; what is no TOML value is a word."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text.strip()

@@ -1,59 +1,110 @@
-"""A recipe: what to make, complete and checked."""
+"""A recipe: what to make, read, checked, completed and written in one place."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from regard.errors import RecipeError
 from regard.recipe.errors import nearest
-from regard.recipe.menu import Menu, Part
-from regard.recipe.read import read, shelf, write
+from regard.recipe.menu import Menu
+from regard.recipe.part import Part
+from regard.recipe.read import put, read, shelf
+from regard.recipe.renamed import renamed_key
 
-SECTIONS = ("model", "data", "tokens", "training", "decoding")
+SECTIONS = ("name", "about", "task", "model", "training")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to make, with every default filled in. A menu without a section's slot leaves that section unread."""
+    """What to make, with every default filled in.
+
+    Every recipe has a [model]. Its [task] says by its own signature which other sections it reads (data,
+    tokenizer, …): they are the task's slots, written as sections of their own. [training] is read with a task.
+    A menu without tasks (that of the model room) reads the model alone.
+    """
 
     name: str
     about: str
     model: Part[Any]
-    data: Part[Any] | None = None
-    tokens: Part[Any] | None = None
+    task: Part[Any] | None = None
     training: Part[Any] | None = None
-    decoding: Part[Any] | None = None
 
     @classmethod
-    def read(cls, name: str, menu: Menu, overrides: Iterable[str] = ()) -> "Recipe":
-        """From a file or the shelf, with `a.b=c` overrides."""
-        return cls.check(read(name, overrides), menu, Path(name).stem)
+    def resolve(cls, recipe: "str | Mapping[str, Any] | Recipe", menu: Menu, overrides: Iterable[str] = ()) -> "Recipe":
+        """By name, path, run folder or tables, with `a.b=c` overrides."""
+        if isinstance(recipe, Recipe):
+            return recipe
+        if isinstance(recipe, str):
+            return cls.check(read(recipe, overrides), menu, Path(recipe).stem)
+        return cls.check(put(_copied(recipe), overrides), menu)
 
     @classmethod
     def check(cls, table: Mapping[str, Any], menu: Menu, name: str = "recipe") -> "Recipe":
-        known = ("name", "about", *SECTIONS)
-        for key in table:
-            if key not in known:
-                raise RecipeError(f"{key}: unknown{nearest(key, known)}")
+        """Tables held against a menu."""
         for key in ("name", "about"):
             if not isinstance(table.get(key, ""), str):
                 raise RecipeError(f"{key}: wanted a text, given {table[key]!r}")
         if "model" not in table:
             raise RecipeError(f"model: missing; choose one of {', '.join(menu.parts['model'])}")
-        wanted = [part for part in SECTIONS if part in menu.slots and (part in table or part != "data")]
-        parts = {part: menu.order(part, table.get(part, {}), part) for part in wanted}
-        return cls(table.get("name", name), table.get("about", ""), **parts)
+        made = cls(table.get("name", name), table.get("about", ""), menu.order("model", table["model"], "model"))
+        if "task" not in menu.slots:  # which other sections there are is not known here, only slips of the pen are
+            for key in table:
+                if key not in SECTIONS and get_close_matches(key, SECTIONS, cutoff=0.8):
+                    raise RecipeError(f"{key}: unknown{nearest(key, SECTIONS)}")
+            return made
+        if "task" in table:
+            training = menu.order("training", table.get("training", {}), "training")
+            made = replace(made, task=menu.lift("task", table["task"], table), training=training)
+        made._refuse_unknown(table, menu)
+        return made
+
+    def _refuse_unknown(self, table: Mapping[str, Any], menu: Menu) -> None:
+        tasks = menu.parts["task"]
+        known = [*SECTIONS, *(self.task.slots if self.task is not None else ())]
+        for key in table:
+            if self.task is None and (key == "training" or any(key in each.slots for each in tasks.values())):
+                raise RecipeError(f"task: missing; choose one of {', '.join(tasks)}, which read [{key}]")
+            if key not in known:
+                raise RecipeError(f"{key}: unknown{renamed_key(key) or nearest(key, known)}")
+
+    def wants(self, section: str) -> Part[Any]:
+        """A part that this recipe must have."""
+        part = {"task": self.task, "training": self.training}[section]
+        if part is None:
+            raise RecipeError(
+                f"task: missing; {self.name} says what to build, not what to train it for\n"
+                "`regard menu task` lists what there is; set one as task=NAME"
+            )
+        return part
+
+    def sized(self, sizes: Mapping[str, int], menu: Menu) -> "Recipe":
+        """With the sizes that the data ask of the model; a size that the recipe says itself must be the same."""
+        for key, size in sizes.items():
+            if key not in type(self.model).model_fields:
+                raise RecipeError(f"model.kind: {self.model.kind!r} has no {key}, which the task asks for")
+            said = getattr(self.model, key)
+            if key in self.model.model_fields_set and said != size:
+                raise RecipeError(f"model.{key}: the recipe says {said:,}, the data give {size:,}; leave it out")
+        table = self.model.table() | dict(sizes)
+        return replace(self, model=menu.order("model", table, "model"))
 
     def table(self) -> dict[str, Any]:
-        parts = {part: getattr(self, part) for part in SECTIONS}
-        tables = {name: part.table() for name, part in parts.items() if part is not None}
-        return {"name": self.name, "about": self.about, **tables}
-
-    def write(self, path: Path) -> None:
-        write(path, self.table())
+        """Plain tables with every default written out."""
+        table: dict[str, Any] = {"name": self.name, "about": self.about}
+        if self.task is not None:
+            task = self.task.table()
+            sections = {name: task.pop(name) for name in self.task.slots}
+            table |= {"task": task} | sections
+        table["model"] = self.model.table()
+        return table if self.training is None else table | {"training": self.training.table()}
 
 
 def recipes() -> dict[str, str]:
     """The recipes that come with Regard: name and what they are about."""
     return {path.stem: str(read(str(path)).get("about", "")) for path in sorted(shelf().glob("*.toml"))}
+
+
+def _copied(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copied(value) if isinstance(value, Mapping) else value for key, value in table.items()}

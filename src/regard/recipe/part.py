@@ -1,0 +1,99 @@
+"""One choice of a menu, with the options that its constructor takes.
+
+A constructor's positional parameters are wiring from its parent; its keyword-only parameters
+are what a recipe may say. A pydantic model made from that signature checks what it does say.
+"""
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, create_model
+
+from regard.errors import InputError, RecipeError
+
+T = TypeVar("T")
+
+Count = Annotated[int, Field(ge=1)]
+Number = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+def _absolute(name: str) -> str:
+    try:
+        return name and str(Path(name).expanduser().absolute())
+    except RuntimeError as error:  # ~ of somebody who is not here
+        raise ValueError(f"a file ({error})") from error
+
+
+File = Annotated[str, AfterValidator(_absolute)]
+"""The name of a file or of several: made absolute where it is read, so that a recipe means the same anywhere."""
+
+
+class Part(BaseModel, Generic[T]):
+    """One choice from a menu with all its options, ready to be built as often as needed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+    entry: ClassVar[type]
+    slots: ClassVar[dict[str, type]]
+    kind: str
+    _place: str = PrivateAttr("")
+
+    def __class_getitem__(cls, typevar_values: Any) -> Any:
+        """A part of anything is any part: pydantic would make `Part[Any]` one more class of its own."""
+        return cls if typevar_values is Any else super().__class_getitem__(typevar_values)
+
+    def build(self, *wiring: Any) -> T:
+        """Call the constructor: wiring from the parent, options from the recipe."""
+        options = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
+        try:
+            return cast(T, self.entry(*wiring, **options))
+        except (RecipeError, InputError):
+            raise
+        except ValueError as error:
+            raise RecipeError(f"{self._place}: {error}") from error
+
+    def table(self) -> dict[str, Any]:
+        """Plain nested tables, every default written out."""
+        pairs = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: value.table() if isinstance(value, Part) else value for name, value in pairs}
+
+
+def choose(kind: str, **options: Any) -> Any:
+    """The default of a slot in a constructor's signature."""
+    return {"kind": kind, **options}
+
+
+def part_of(abstract: type, kind: str, entry: type) -> type[Part[Any]]:
+    """A pydantic model from a constructor's keyword-only parameters."""
+    signature = inspect.signature(entry)
+    hints = get_type_hints(inspect.unwrap(vars(_maker(entry))["__init__"]), include_extras=True)
+    fields: dict[str, Any] = {"kind": (Literal[kind], kind)}
+    slots: dict[str, type] = {}
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        hint = hints[name]
+        if isinstance(hint, type) and issubclass(hint, Part):
+            slots[name] = hint.__pydantic_generic_metadata__["args"][0]
+        fields[name] = (hint, default)
+    base: type[Part[Any]] = Part[abstract]  # type: ignore[valid-type]
+    made: type[Part[Any]] = create_model(f"{abstract.__name__}_{kind}", __base__=base, **fields)
+    made.entry, made.slots = entry, slots
+    return made
+
+
+def _maker(entry: type) -> type:
+    """The class whose constructor an entry has: its own, or the one above."""
+    return next(kind for kind in entry.__mro__ if "__init__" in vars(kind))
+
+
+def type_name(hint: Any) -> str:
+    """A type as a reader of `regard menu` would say it."""
+    if get_origin(hint) is Annotated:
+        return type_name(get_args(hint)[0])
+    if get_args(hint) and not isinstance(hint, type):
+        return " | ".join(str(choice) for choice in get_args(hint))
+    return str(getattr(hint, "__name__", hint))
