@@ -59,6 +59,23 @@ def test_a_recipe_can_choose_it(copy: Path) -> None:
     assert "Cosine" in shown
 
 
+MEASURE = """
+import torch
+from regard.model.build import build
+for layers in (1, 4):
+    torch.manual_seed(1)
+    model = build("gpt-char", "model.decoder.attention.kind=cosine", f"model.decoder.layers={layers}")
+    attention = model.decoder.layers[0].attention
+    print(float(attention.output.weight.std() / attention.compare.weight.std()))
+"""
+
+
+def test_its_output_begins_the_smaller_the_deeper_the_model(copy: Path) -> None:
+    """1/√(2·layers) of what it would be alone, as for every attention that names its ends."""
+    shares = [float(line) for line in run(copy, "-c", MEASURE).split()]
+    assert shares == pytest.approx([2**-0.5, 8**-0.5], rel=0.02)
+
+
 def test_the_contracts_hold_it_to_account(copy: Path) -> None:
     said = run(
         copy,
@@ -66,7 +83,7 @@ def test_the_contracts_hold_it_to_account(copy: Path) -> None:
         "pytest",
         "tests/contracts",
         "-k",
-        "cosine or test_pairs",
+        "cosine and (future or watched or padding or learning) or test_pairs",
         "-p",
         "no:cacheprovider",
         "-p",

@@ -27,6 +27,8 @@ SIZES: dict[str, dict[str, int]] = {  # small numbers for the options that an en
         "target_vocab_size": VOCABULARY,
         "vocab_size": VOCABULARY,
         "width": WIDTH,
+        "inputs": 3,
+        "outputs": 5,
         "classes": 5,
         "channels": 2,
         "size": 8,
@@ -38,6 +40,17 @@ SIZES: dict[str, dict[str, int]] = {  # small numbers for the options that an en
     "pattern": {"width": 5, "first": 2},
     "positions": {"limit": 64},
     "mlp": {"hidden": 16, "experts": 3},
+}
+
+OTHERS: dict[str, dict[str, float]] = {  # other values for the numbers of the menu, by the same names
+    "encoder": {"layers": 3, "kernel_size": 5, "dilation": 2, "dropout": 0.1},
+    "decoder": {"layers": 3, "kernel_size": 2, "dilation": 2, "dropout": 0.1},
+    "body": {"patch": 2, "blocks": 2, "stages": 3},
+    "attention": {"heads": 2, "kv_heads": 1, "hidden": 5, "dropout": 0.1},
+    "pattern": {"width": 3, "first": 1},
+    "positions": {"limit": 48, "base": 50.0},
+    "norm": {"eps": 0.1},
+    "mlp": {"hidden": 9, "experts": 4, "active": 1, "balance": 0.5, "dropout": 0.1},
 }
 
 
@@ -59,6 +72,12 @@ def choices(slot: str, kind: str, option: str) -> tuple[Any, ...]:
     """What an option may be, read from its annotation; nothing if there is no such option."""
     found = MENU.parts[slot][kind].model_fields.get(option)
     return get_args(found.annotation) if found is not None and get_origin(found.annotation) is Literal else ()
+
+
+def other_words(slot: str, kind: str, option: str) -> list[Any]:
+    """What else an option may be."""
+    described = MENU.parts[slot][kind].model_fields[option]
+    return [choice for choice in choices(slot, kind, option) if choice != described.default and option != "kind"]
 
 
 def held(slot: str, kind: str, inner: str) -> list[str]:
@@ -129,10 +148,48 @@ def variations(slot: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for other in MENU.parts[SLOT[abstract]]:
             if other != usual[name]["kind"]:
                 yield f"{kind}-{name}.{other}", small(slot, kind, **{name: small(SLOT[abstract], other)})
-    for name, described in model.model_fields.items():
-        for choice in choices(slot, kind, name):
-            if choice != described.default:
-                yield f"{kind}-{name}.{choice}", small(slot, kind, **{name: choice})
+    for name in model.model_fields:
+        for choice in other_words(slot, kind, name):
+            yield f"{kind}-{name}.{choice}", small(slot, kind, **{name: choice})
+    if numbers := others(slot, kind):
+        yield f"{kind}-others", small(slot, kind, **numbers)
+
+
+def others(slot: str, kind: str) -> dict[str, Any]:
+    """Every number and every yes or no of an entry, all at another value at once."""
+    found: dict[str, Any] = {}
+    for name, described in MENU.parts[slot][kind].model_fields.items():
+        if described.annotation is bool:
+            found[name] = not described.default
+        elif name in OTHERS.get(slot, {}):
+            found[name] = OTHERS[slot][name]
+        elif described.annotation is float and described.default:  # a new entry's own: no table needs to know it
+            found[name] = described.default * 1.5
+    return found
+
+
+def _second(slot: str, kind: str) -> Iterator[dict[str, Any]]:
+    """An entry with all its numbers changed and, in turn, each of its words; kernels are walked elsewhere."""
+    words = [name for name in MENU.parts[slot][kind].model_fields if choices(slot, kind, name) and name != "kernel"]
+    found = [{name: choice} for name in words for choice in other_words(slot, kind, name)]
+    numbers = others(slot, kind)
+    for words_changed in found or [{}] * bool(numbers):
+        yield small(slot, kind, **numbers | words_changed)
+
+
+def varied(stack: str, model: str) -> list[Case]:
+    """Every stack in a kind of model, each of its parts in turn at other numbers and words.
+
+    One part differs at a time, in all its numbers at once: nothing is crossed.
+    """
+    cases, name_of = [], "answerer" if (stack, model) == ("decoder", "seq2seq") else stack
+    for kind in MENU.parts[stack]:
+        for name, abstract in MENU.parts[stack][kind].slots.items():
+            for other in MENU.parts[SLOT[abstract]]:
+                for number, part in enumerate(_second(SLOT[abstract], other)):
+                    table = small("model", model, **{stack: small(stack, kind, **{name: part})})
+                    cases.append(Case(f"{name_of}-{kind}-{name}.{other}-other.{number}", table))
+    return cases
 
 
 def _words(slot: str, kind: str) -> Iterator[dict[str, Any]]:

@@ -47,5 +47,5 @@ def test_a_slot_says_what_it_is_for(slot: object) -> None:
 
 @every_entry()
 def test_an_entry_is_final_and_one_level_below_its_slot(entry: type) -> None:
-    assert not entry.__subclasses__()
+    assert not [kind for kind in entry.__subclasses__() if kind.__module__.startswith("regard.")]
     assert not inspect.isabstract(entry)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 import torch
 
 from regard.model.build import build
@@ -26,8 +27,8 @@ def complete(part: Part[Any], table: dict[str, Any]) -> None:
 def reopened(case: Case, folder: Path) -> tuple[Recipe, Recipe]:
     """A recipe as it was checked, and as it is read from the file it was written to."""
     recipe = Recipe.check({"name": "it", "about": "a test", "model": case.table}, MENU)
-    recipe.write(folder / "it.toml")
-    return recipe, Recipe.read(str(folder / "it.toml"), MENU)
+    (folder / "it.toml").write_text(tomli_w.dumps(recipe.table()))
+    return recipe, Recipe.resolve(str(folder / "it.toml"), MENU)
 
 
 @every([*models(), *bodies(), *encoders(), *decoders(), *answerers()])
@@ -51,6 +52,4 @@ def test_the_recipe_of_every_pair_survives_writing(case: Case, tmp_path: Path) -
     written = (tmp_path / "it.toml").read_text()
     complete(again.model, tomllib.loads(written)["model"])
     assert again.table() == recipe.table()
-    again.write(tmp_path / "again.toml")
-    assert (tmp_path / "again.toml").read_text() == written
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["again.toml", "it.toml"]  # no half-written file left
+    assert tomli_w.dumps(again.table()) == written

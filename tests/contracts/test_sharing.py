@@ -14,6 +14,7 @@ from torch import Tensor
 from regard.model.attention.attention import fold, unfold
 from regard.model.memory import Branches, Held, KeysValues, Memory, Past, Sliding
 from regard.model.menu import MENU
+from regard.model.positions import Where
 from regard.model.watch import watch
 
 from .small import VOCABULARY, Case, answerers, choices, every, few, small, some, tokens, translators, unchecked
@@ -68,7 +69,7 @@ class Desk:
         self.written = torch.cat([self.written, new], 1)
 
     def spread(self, share: int) -> None:
-        self.memory.spread(share, len(self.written))
+        self.memory.spread(share)
         self._pick(torch.arange(len(self.written)).repeat_interleave(share))
 
     def reorder(self, rows: list[int]) -> None:
@@ -87,8 +88,14 @@ class Desk:
     def check(self) -> None:
         """Every state so far is that of the model at once."""
         torch.testing.assert_close(self.states, self.at_once(), rtol=1e-5, atol=1e-5)
-        kept = {len(tensor) for name in Memory.SOURCE for entry in self.memory[name] for tensor in entry.tensors()}
+        kept = {len(tensor) for tensor in held_of_source(self.memory)}
         assert kept <= {len(self.sentences) // self.memory.share}
+
+
+def held_of_source(memory: Memory) -> list[Tensor]:
+    """What was read of the source."""
+    lengths = [] if memory.source_lengths is None else [memory.source_lengths]
+    return [*(tensor for entry in memory.cross for tensor in entry.tensors()), *lengths]
 
 
 def moved(share: int, *parents: list[int]) -> list[int]:
@@ -143,14 +150,14 @@ def test_what_was_read_of_the_source_is_held_once(case: Case) -> None:
     with torch.no_grad(), unchecked():
         desk = Desk.of(case.build(), 4, LENGTHS)
         desk.step(1, seed=1)
-        source = [entry for name in Memory.SOURCE for entry in desk.memory[name]]
-        assert source
-        before = [tensor.data_ptr() for entry in source for tensor in entry.tensors()]
-        own = desk.memory.nbytes - sum(entry.nbytes for entry in source)
+        source = held_of_source(desk.memory)
+        assert len(source) > 1
+        before = [tensor.data_ptr() for tensor in source]
+        own = desk.memory.nbytes - sum(tensor.nbytes for tensor in source)
         desk.spread(5)
         desk.reorder(moved(5, *([sentence, 4, 3, 2, 1, 0] for sentence in range(4))))
-        assert [tensor.data_ptr() for entry in source for tensor in entry.tensors()] == before  # nor copied
-        assert desk.memory.nbytes - sum(entry.nbytes for entry in source) <= 5 * own
+        assert [tensor.data_ptr() for tensor in held_of_source(desk.memory)] == before  # nor copied
+        assert desk.memory.nbytes - sum(tensor.nbytes for tensor in source) <= 5 * own
 
 
 def seen(model: Any, ending: str, act: Callable[[], object]) -> list[Tensor]:
@@ -224,8 +231,8 @@ class Noted(Held):
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 def test_rows_are_spread_on_their_own_device(device: str) -> None:
     entry = Noted(torch.zeros(2, 3, device=device))
-    memory = Memory(state=entry, lengths=Held(torch.zeros(2, device=device)))
-    memory.spread(3, 2)
+    memory = Memory(2, [entry], source_lengths=torch.zeros(2, dtype=torch.long, device=device))
+    memory.spread(3)
     assert entry.held[0].shape == (6, 3)
     assert entry.rows.device == entry.held[0].device
 
@@ -235,7 +242,7 @@ def test_rows_are_spread_on_their_own_device(device: str) -> None:
 def test_every_hypothesis_reads_its_own_line(data: st.DataObject) -> None:
     """Keys say who wrote them: whatever is kept, what a row may see is what was written on its way here."""
     count, share, early = (data.draw(st.integers(1, 3)) for _ in range(3))
-    memory = Memory(past=KeysValues())
+    memory = Memory(count, [KeysValues()])
     lines = [[100 * row + step for step in range(early)] for row in range(count)]
     if data.draw(st.booleans()):  # room that is not used yet
         append(memory, [[float(key) for key in line[:1]] for line in lines])
@@ -243,7 +250,7 @@ def test_every_hypothesis_reads_its_own_line(data: st.DataObject) -> None:
             append(memory, [[float(line[step])] for line in lines])
     else:
         append(memory, [[float(key) for key in line] for line in lines])
-    memory.spread(share, count)
+    memory.spread(share)
     lines = [list(line) for line in lines for _ in range(share)]
     for step in range(early, early + data.draw(st.integers(1, 5))):
         new = [1000 * (step + 1) + row for row in range(len(lines))]
@@ -255,7 +262,8 @@ def test_every_hypothesis_reads_its_own_line(data: st.DataObject) -> None:
             sentence, beam = (row, 0) if len(keys) == len(lines) else divmod(row, share)
             shown = visible[sentence, beam]
             assert keys[sentence, 0, shown, 0].tolist() == line
-            assert at[shown].tolist() == list(range(step + 1))
+            stood = at if at.ndim == 1 else at[sentence]
+            assert stood[shown].tolist() == list(range(step + 1))
         here = len(lines) // share
         stay = data.draw(st.lists(st.sampled_from(range(here)), min_size=1, max_size=here, unique=True))
         beams = st.lists(st.integers(0, share - 1), min_size=share, max_size=share)
@@ -266,10 +274,11 @@ def test_every_hypothesis_reads_its_own_line(data: st.DataObject) -> None:
 
 def append(memory: Memory, keys: list[list[float]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """New keys, a list a row; what is kept, where it stands, and what each row may see of it."""
-    (past,) = memory["past"]
+    (past,) = memory.layers
     assert isinstance(past, Past)
     new = torch.tensor(keys)[:, None, :, None]
-    kept, values, at = past.append(new, -new)
+    kept, values, at = past.append(new, -new, memory.where(new.shape[2]))
+    memory.advance(new.shape[2])
     if isinstance(past, Branches):
         return kept, values, at, past.visible[:, 0]
     return kept, values, at, torch.ones(len(kept), 1, kept.shape[2], dtype=torch.bool)
@@ -279,23 +288,24 @@ def test_what_is_held_of_rows_and_of_sources_moves_apart() -> None:
     recent, state = Sliding(2, 1), Held(torch.tensor([[0.0], [10.0], [20.0]]))
     for step in range(4):
         keys = torch.tensor([step, 10.0 + step, 20.0 + step]).view(3, 1, 1, 1)
-        recent.append(keys, -keys)
-    cross, lengths = Held(torch.tensor([[0.5], [10.5], [20.5]])), Held(torch.tensor([7, 8, 9]))
-    memory = Memory(past=recent, state=state, cross=cross, lengths=lengths)
+        recent.append(keys, -keys, Where(step, step + 1))
+    cross, lengths = Held(torch.tensor([[0.5], [10.5], [20.5]])), torch.tensor([7, 8, 9])
+    memory = Memory(3, [recent, state], cross=[cross], source_lengths=lengths)
+    memory.advance(4)
     assert memory.share == 1
-    memory.spread(2, 3)
+    memory.spread(2)
     assert memory.share == 2
     assert state.held[0].flatten().tolist() == [0, 0, 10, 10, 20, 20]
-    assert lengths.held[0].tolist() == [7, 8, 9]
-    state.replace(torch.arange(6.0)[:, None], steps=1)
+    assert memory.source_mask().key_lengths.tolist() == [7, 8, 9]
+    state.replace(torch.arange(6.0)[:, None])
     memory.reorder(torch.tensor([5, 4, 0, 0]))
     assert state.held[0].flatten().tolist() == [5, 4, 0, 0]
     assert cross.held[0].flatten().tolist() == [20.5, 0.5]
     assert memory.source_mask().key_lengths.tolist() == [9, 7]
     new = torch.tensor([24.0, 24.5, 4.0, 4.5]).view(4, 1, 1, 1)
-    keys, values, at = recent.append(new, -new)
+    keys, values, at = recent.append(new, -new, memory.where(1))
     assert at.tolist() == [0, 3, 4]
     assert keys[:, 0, :, 0].tolist() == [[20, 23, 24], [20, 23, 24.5], [0, 3, 4], [0, 3, 4.5]]
     assert torch.equal(values, -keys)
     memory.reorder(torch.tensor([], dtype=torch.long))
-    assert [len(entry.tensors()[0]) for entry in memory] == [0] * 4
+    assert [len(entry.tensors()[0]) for entry in memory] == [0] * 3

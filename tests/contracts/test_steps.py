@@ -68,8 +68,8 @@ def in_uneven_chunks_with_rows_changing_places(model: Any, target: Tensor, memor
 def test_a_language_model_writes_step_by_step_what_it_writes_at_once(case: Case) -> None:
     model, target, rows = case.build(), tokens(2, LENGTH), torch.tensor([1, 1, 0])
     wanted = model(target)
-    close(one_at_a_time(case, model, target, model.start(2)), wanted)
-    close(in_uneven_chunks_with_rows_changing_places(model, target, model.start(2), rows), wanted[rows])
+    close(one_at_a_time(case, model, target, model.start(rows=2)), wanted)
+    close(in_uneven_chunks_with_rows_changing_places(model, target, model.start(rows=2), rows), wanted[rows])
 
 
 @every(translators())
@@ -90,6 +90,6 @@ def test_any_window_and_any_cut_agree(pattern: str, width: int, sizes: tuple[int
     decoder = small("decoder", "transformer", pattern=small("pattern", pattern, **wide))
     case = Case(f"{pattern}-{width}", small("model", "language_model", decoder=decoder))
     model, target = case.build(), tokens(2, LENGTH)
-    memory = model.start(2)
+    memory = model.start(rows=2)
     close(write(model, target, memory, sizes), model(target))
     assert memory.length == LENGTH

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.model.assembly import ImageClassifier, LanguageModel, Seq2Seq
-from regard.model.mlp.experts import balance_loss
+from regard.model.assembly import ImageClassifier, LanguageModel, Seq2Seq, SequenceRegressor
+from regard.model.mechanism import auxiliary_loss
 
 from .small import tokens
 
@@ -20,6 +20,9 @@ def batch(model: Any) -> tuple[tuple[Tensor, ...], Tensor]:
     if isinstance(model, LanguageModel):
         target = tokens(4, 12, seed=1)
         return (target[:, :-1],), target[:, 1:]
+    if isinstance(model, SequenceRegressor):
+        numbers = torch.randn((4, 7, model.inputs), generator=torch.Generator().manual_seed(0))
+        return (numbers,), torch.tensor([0, 1, 2, 3])
     assert isinstance(model, ImageClassifier)
     size = (4, model.channels, model.size, model.size)
     return (torch.randn(size, generator=torch.Generator().manual_seed(0)),), torch.tensor([0, 1, 2, 3])
@@ -29,5 +32,5 @@ def loss(model: Any) -> Tensor:
     inputs, wanted = batch(model)
     logits = model(*inputs)
     cost = F.cross_entropy(logits.flatten(0, -2), wanted.flatten())
-    balance = balance_loss(model)
-    return cost if balance is None else cost + balance
+    extra = auxiliary_loss(model)
+    return cost if extra is None else cost + extra

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from regard.model.memory import Held, KeysValues, Memory, Past, Sliding
+from regard.model.positions import Where
 
 many = settings(deadline=None, max_examples=60, derandomize=True, suppress_health_check=list(HealthCheck))
 CUTS = st.lists(st.integers(1, 7), min_size=1, max_size=9)
@@ -18,11 +19,16 @@ def numbered(start: int, stop: int, rows: int = 2) -> tuple[Tensor, Tensor]:
     return at.expand(-1, 3, -1, 5).clone(), -at.expand(-1, 3, -1, 2).clone()
 
 
+def put(memory: Past, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Keys and values of rows that began together."""
+    return memory.append(keys, values, Where(memory.length, memory.length + keys.shape[2]))
+
+
 def told(memory: Past, cuts: list[int]) -> list[tuple[int, Tensor, Tensor, Tensor]]:
     """What is given back after every cut, with the position before it; good until the next."""
     given, start = [], 0
     for size in cuts:
-        given.append((start, *(kept.clone() for kept in memory.append(*numbered(start, start + size)))))
+        given.append((start, *(kept.clone() for kept in put(memory, *numbered(start, start + size)))))
         start += size
     return given
 
@@ -63,7 +69,7 @@ def test_a_window_never_grows(cuts: list[int], width: int, first: int) -> None:
     memory = Sliding(width, first)
     told(memory, [*cuts, 5])
     size = memory.nbytes
-    memory.append(*numbered(memory.length, memory.length + 30))
+    put(memory, *numbered(memory.length, memory.length + 30))
     assert memory.nbytes == size == 4 * 2 * 3 * (2 * width + min(first, memory.length)) * (5 + 2)
 
 
@@ -76,8 +82,8 @@ def test_rows_change_places(cuts: list[int], make: type[KeysValues], data: st.Da
     told(unmoved, cuts)
     memory.reorder(rows)
     new = numbered(sum(cuts), sum(cuts) + 2)
-    keys, values, at = memory.append(new[0][rows], new[1][rows])
-    wanted_keys, wanted_values, wanted_at = unmoved.append(*new)
+    keys, values, at = put(memory, new[0][rows], new[1][rows])
+    wanted_keys, wanted_values, wanted_at = put(unmoved, *new)
     assert torch.equal(keys, wanted_keys[rows])
     assert torch.equal(values, wanted_values[rows])
     assert torch.equal(at, wanted_at)
@@ -86,10 +92,10 @@ def test_rows_change_places(cuts: list[int], make: type[KeysValues], data: st.Da
 def test_what_is_moved_no_longer_shares_anything() -> None:
     """Two beams from one row must not write over each other."""
     memory = KeysValues()
-    memory.append(*numbered(0, 4))
+    put(memory, *numbered(0, 4))
     memory.reorder(torch.tensor([0, 0]))
     keys, values = numbered(4, 5)
-    given, _, _ = memory.append(keys, values)
+    given, _, _ = put(memory, keys, values)
     assert given[0, 0, -1, 0] == 4
     assert given[1, 0, -1, 0] == 1004
     assert torch.equal(given[0, :, :4], given[1, :, :4])
@@ -97,8 +103,7 @@ def test_what_is_moved_no_longer_shares_anything() -> None:
 
 def test_held_tensors_are_replaced_and_counted() -> None:
     held = Held(torch.zeros(2, 3))
-    held.replace(torch.ones(2, 3), steps=4)
-    assert held.length == 4
+    held.replace(torch.ones(2, 3))
     assert held.nbytes == 24
     held.reorder(torch.tensor([1, 1, 0]))
     assert held.held[0].shape == (3, 3)
@@ -106,25 +111,25 @@ def test_held_tensors_are_replaced_and_counted() -> None:
 
 def test_a_memory_is_all_its_entries() -> None:
     lengths = torch.tensor([4, 2])
-    memory = Memory(past=[KeysValues(), KeysValues()], lengths=Held(lengths))
-    for entry in memory["past"]:
+    memory = Memory(2, [KeysValues(), KeysValues()], source_lengths=lengths)
+    for entry in memory.layers:
         assert isinstance(entry, KeysValues)
-        entry.append(*numbered(0, 3))
+        put(entry, *numbered(0, 3))
+    memory.advance(3)
     assert memory.length == 3
-    assert memory.nbytes == sum(entry.nbytes for entry in memory) == 2 * 504 + lengths.nbytes
+    assert memory.nbytes == sum(entry.nbytes for entry in memory) + lengths.nbytes == 2 * 504 + lengths.nbytes
     memory.reorder(torch.tensor([1]))
     assert memory.source_mask().key_lengths.tolist() == [2]
-    assert memory["unheard of"] == []
-    assert Memory().length == 0
-    assert Memory().source_mask().key_lengths is None
+    assert Memory(1).length == 0
+    assert Memory(1).source_mask().key_lengths is None
 
 
 @pytest.mark.parametrize("steps", [1, 10])
 def test_buffers_grow_by_doubling_so_most_steps_copy_nothing(steps: int) -> None:
     memory = KeysValues()
-    memory.append(*numbered(0, 64))
-    memory.append(*numbered(64, 65))
+    put(memory, *numbered(0, 64))
+    put(memory, *numbered(64, 65))
     before = memory.tensors()[0].data_ptr()
     for step in range(65, 65 + steps):
-        memory.append(*numbered(step, step + 1))
+        put(memory, *numbered(step, step + 1))
     assert memory.tensors()[0].data_ptr() == before

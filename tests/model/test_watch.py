@@ -80,7 +80,7 @@ def test_steps_add_up_to_the_whole(pattern: str, sizes: tuple[int, ...]) -> None
     with watch(watched) as at_once, torch.no_grad():
         watched(target)
     with watch(watched) as by_step, torch.no_grad():
-        memory = watched.start(2)
+        memory = watched.start(rows=2)
         for part in target.split(list(sizes), 1):
             watched.step(part, memory)
     for name, sight in at_once.items():
@@ -97,6 +97,64 @@ def test_two_who_watch_one_after_another_see_their_own() -> None:
         watched(tokens(5))
     name = "decoder.layers.0.attention"
     assert (first[name].weights.shape[2], second[name].weights.shape[2]) == (3, 5)
+
+
+def test_who_watches_within_blinds_nobody() -> None:
+    watched, name = model(), "decoder.layers.0.attention"
+    with watch(watched) as outer:
+        watched(tokens(3))
+        with watch(watched) as inner:
+            watched(tokens(5))
+        watched(tokens(2))
+    assert [rows for rows, _ in outer[name]._looks] == [3, 5, 2]
+    assert [rows for rows, _ in inner[name]._looks] == [5]
+
+
+def test_two_who_watch_may_leave_in_any_order() -> None:
+    watched, name = model(), "decoder.layers.0.attention"
+    first, second = watch(watched), watch(watched)
+    one, other = first.__enter__(), second.__enter__()
+    watched(tokens(3))
+    first.__exit__(None, None, None)
+    watched(tokens(5))
+    second.__exit__(None, None, None)
+    watched(tokens(2))
+    assert [rows for rows, _ in one[name]._looks] == [3]
+    assert [rows for rows, _ in other[name]._looks] == [3, 5]
+    assert not any(tap.watched for tap in watched.modules() if isinstance(tap, Tap))
+
+
+LINEAR = {"attention": {"kind": "linear", "heads": 3}}
+
+
+@pytest.mark.parametrize("sizes", [(4, 1, 1, 3, 6), (1,) * 15])
+def test_linear_attention_shows_its_effective_weights_step_by_step(sizes: tuple[int, ...]) -> None:
+    watched, target = model(**LINEAR), tokens(15)
+    with watch(watched) as at_once, torch.no_grad():
+        watched(target)
+    with watch(watched) as by_step, torch.no_grad():
+        memory = watched.start(rows=2)
+        for part in target.split(list(sizes), 1):
+            watched.step(part, memory)
+    for name, sight in at_once.items():
+        torch.testing.assert_close(by_step[name].weights, sight.weights, rtol=1e-4, atol=1e-6)
+
+
+def test_linear_attention_keeps_keys_only_while_watched() -> None:
+    watched, name = model(**LINEAR), "decoder.layers.0.attention"
+    with torch.no_grad():
+        plain, memory = watched.start(rows=2), watched.start(rows=2)
+        with watch(watched) as seen:
+            watched.step(tokens(4), memory)
+        watched.step(tokens(4), plain)
+        assert memory.nbytes > plain.nbytes
+        out, wanted = watched.step(tokens(1), memory), watched.step(tokens(1), plain)
+        assert torch.equal(out, wanted)
+        assert memory.nbytes == plain.nbytes
+        with watch(watched) as late:  # what came before is a sum by now: no weights can be told
+            watched.step(tokens(1), memory)
+    assert seen[name].weights.shape == (2, 3, 4, 4)
+    assert not late[name].seen
 
 
 def test_nobody_is_left_watching_after_a_failure() -> None:

@@ -10,9 +10,7 @@ from regard.recipe import Recipe
 
 def open_recipe(recipe: str | Mapping[str, Any] | Recipe, overrides: Iterable[str] = ()) -> Recipe:
     """A recipe by name, path or tables, checked against the menu."""
-    if isinstance(recipe, Recipe):
-        return recipe
-    return Recipe.read(recipe, MENU, overrides) if isinstance(recipe, str) else Recipe.check(recipe, MENU)
+    return Recipe.resolve(recipe, MENU, overrides)
 
 
 def build(recipe: str | Mapping[str, Any] | Recipe, *overrides: str) -> Assembly:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq
+from regard.model.assembly import Assembly, LanguageModel, Seq2Seq
 from regard.model.build import open_recipe
 from regard.model.cost import Flops, imagined, kept_for_backward
 from regard.model.norms import Norm
@@ -52,7 +52,7 @@ def describe(
         model: Assembly = opened.model.build()
         model.train()
         with Flops() as flops, _noted(model) as shapes:
-            activations = kept_for_backward(lambda: _run(model, batch, length), model)
+            activations = kept_for_backward(lambda: model(*model.example(batch, length)), model)
         decoding = _decoding(model, length)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     weights = 4 * parameters
@@ -65,20 +65,10 @@ def describe(
         parameters,
         batch,
         length,
-        flops.total / (batch if isinstance(model, ImageClassifier) else batch * length),
+        flops.total / (batch * length if model.sequence else batch),
         training,
         decoding,
     )
-
-
-def _run(model: Assembly, batch: int, length: int) -> None:
-    tokens = torch.zeros(batch, length, dtype=torch.long)
-    if isinstance(model, Seq2Seq):
-        model(tokens, tokens)
-    elif isinstance(model, LanguageModel):
-        model(tokens)
-    elif isinstance(model, ImageClassifier):
-        model(torch.zeros(batch, model.channels, model.size, model.size))
 
 
 def _decoding(model: Assembly, length: int) -> dict[str, int]:
@@ -88,7 +78,7 @@ def _decoding(model: Assembly, length: int) -> dict[str, int]:
         if isinstance(model, Seq2Seq):
             memory = model.start(tokens)
         elif isinstance(model, LanguageModel):
-            memory = model.start(1)
+            memory = model.start(rows=1)
         else:
             return {}
         model.step(tokens, memory)

@@ -55,15 +55,22 @@ class Mask:
         """What holds for every batch: the pattern without lengths and segments."""
         return replace(self, key_lengths=None, query_lengths=None, segments=None)
 
-    def dense(self, queries: Int[Tensor, "T"], keys: Int[Tensor, "S"]) -> Bool[Tensor, "#B 1 T S"]:
-        """True where the query at one position sees the key at another."""
-        rows, columns = queries[:, None], keys[None, :]
-        visible = torch.ones_like(rows - columns, dtype=torch.bool)[None]
+    def dense(self, queries: Int[Tensor, "*B T"], keys: Int[Tensor, "*B S"]) -> Bool[Tensor, "#B 1 T S"]:
+        """True where the query at one position sees the key at another.
+
+        Rows of a batch may have positions of their own; no one sees a key at a negative one.
+        """
+        if keys.ndim == 1:
+            queries, keys, there = queries[None], keys[None], None
+        else:
+            there = keys[:, None] >= 0
+        rows, columns = queries[:, :, None], keys[:, None]
+        visible = torch.ones_like(rows - columns, dtype=torch.bool) if there is None else there
         start = places(self.segments) if self.segments is not None else None
         if self.window is not None:
-            visible = (rows - columns < self.window) & (columns - rows < self.window)[None]
-            at_rows, at_columns = (rows[None], columns[None]) if start is None else (start[:, :, None], start[:, None])
-            visible = visible | (at_rows < self.first) | (at_columns < self.first)
+            near = (rows - columns < self.window) & (columns - rows < self.window)
+            at_rows, at_columns = (rows, columns) if start is None else (start[:, :, None], start[:, None])
+            visible = visible & (near | (at_rows < self.first) | (at_columns < self.first))
         if self.causal:
             visible = visible & (columns <= rows)
         if self.segments is not None:

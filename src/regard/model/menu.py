@@ -1,6 +1,6 @@
 """The menu of Regard: every slot, every choice. Adding one is a line here."""
 
-from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq
+from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq, SequenceRegressor
 from regard.model.attention import (
     Additive,
     Attention,
@@ -30,6 +30,7 @@ MENU = Menu(
     Slot("model", Assembly, "the whole: what goes in, what comes out", {
         "seq2seq": Seq2Seq,
         "language_model": LanguageModel,
+        "sequence_regressor": SequenceRegressor,
         "image_classifier": ImageClassifier,
     }),
     Slot("encoder", Encoder, "reads a whole sequence", {

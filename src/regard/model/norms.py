@@ -13,7 +13,8 @@ class Norm(nn.Module, ABC):
     """Works on each vector alone."""
 
     @abstractmethod
-    def forward(self, x: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows D"]: ...
+    def forward(self, x: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows D"]:
+        """Every vector at one scale."""
 
 
 class LayerNorm(Norm):

@@ -13,7 +13,9 @@ Sublayer = Callable[[Float[Tensor, "B T D"]], Float[Tensor, "B T D"]]
 
 
 class Residual(nn.Module, ABC):
-    """What is put around every sub-layer."""
+    """What is put around every sub-layer. Some let all sub-layers add to one stream (`adds`)."""
+
+    adds = False
 
     def __init__(self, norm: Norm, dropout: float) -> None:
         super().__init__()
@@ -23,7 +25,8 @@ class Residual(nn.Module, ABC):
         return dropped(x, self.dropout, self.training)
 
     @abstractmethod
-    def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]: ...
+    def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]:
+        """What comes out of a sub-layer and the way around it."""
 
     @abstractmethod
     def closing(self) -> nn.Module:
@@ -32,6 +35,8 @@ class Residual(nn.Module, ABC):
 
 class Pre(Residual):
     """The norm stands inside: x + F(norm(x)). A block of zeros is the identity [N3:162]."""
+
+    adds = True
 
     def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]:
         return x + self.drop(sublayer(self.norm(x)))

@@ -42,14 +42,25 @@ class Source:
     final: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class DecoderSite:
+    """Where a decoder is built in: its width, and what it reads, if anything."""
+
+    width: int
+    source: Source | None = None
+
+
 class Encoder(nn.Module, ABC):
     """Reads a whole sequence. Padding comes out as zeros."""
 
     final: tuple[int, ...] = ()
     looks_ahead = True
+    limit: int | None = None
+    """So many positions can be read at most, or any number."""
 
     @abstractmethod
-    def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded: ...
+    def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
+        """A vector for every position, that knows of the others."""
 
 
 def blank(x: Float[Tensor, "B S D"], lengths: Int[Tensor, "B"] | None) -> Float[Tensor, "B S D"]:
@@ -64,10 +75,12 @@ class Decoder(nn.Module, ABC):
     """Writes a sequence from left to right; with a memory, a few steps at a time."""
 
     out_width: int
+    limit: int | None = None
+    """So many positions can be taken in at most, or any number."""
 
     @abstractmethod
     def start(self, encoded: Encoded | None, rows: int) -> Memory:
-        """The memory before the first step."""
+        """The memory of so many rows before their first step."""
 
     @abstractmethod
     def forward(

@@ -51,19 +51,20 @@ class Sight:
 
 
 class Tap(nn.Module):
-    """A named place where weights would be. Unwatched, none is ever formed."""
+    """A named place where weights would be, open to any number who watch. Unwatched, none is ever formed."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.sight: Sight | None = None
+        self.sights: tuple[Sight, ...] = ()
 
     @property
     def watched(self) -> bool:
-        return self.sight is not None
+        """Whether anybody does."""
+        return bool(self.sights)
 
     def forward(self, rows: int, weigh: Weigh) -> None:
-        if self.sight is not None:
-            self.sight.add(rows, weigh)
+        for sight in self.sights:
+            sight.add(rows, weigh)
 
 
 @contextmanager
@@ -73,9 +74,9 @@ def watch(model: nn.Module) -> Iterator[dict[str, Sight]]:
     taps = {name: module for name, module in named if isinstance(module, Tap)}
     seen = {name: Sight() for name in taps}
     for name, tap in taps.items():
-        tap.sight = seen[name]
+        tap.sights = (*tap.sights, seen[name])
     try:
         yield seen
     finally:
-        for tap in taps.values():
-            tap.sight = None
+        for name, tap in taps.items():
+            tap.sights = tuple(sight for sight in tap.sights if sight is not seen[name])

@@ -1,5 +1,8 @@
 """The tensors of a model by name: each once, also where it is used twice."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import torch
 from torch import Tensor, nn
 
@@ -24,9 +27,32 @@ def fit(model: nn.Module, shapes: dict[str, list[int]]) -> None:
             )
 
 
-@torch.no_grad()
-def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Copy weights into a model of the same recipe."""
+A = TypeVar("A", bound=nn.Module)
+
+
+def shell(build: Callable[[], A]) -> A:
+    """A model without numbers: shapes to check, and nothing drawn only to be thrown away."""
+    with torch.device("meta"):
+        return build()
+
+
+def load(model: A, weights: dict[str, Tensor]) -> A:
+    """The shell of a model with these weights for its own."""
     fit(model, {name: list(tensor.shape) for name, tensor in weights.items()})
-    for name, tensor in named(model).items():
-        tensor.copy_(weights[name])
+    # in memory of their own: products of numbers that lie unaligned in a file are slower, and rounded otherwise
+    new = {id(old): weights[name].to(old.dtype, copy=True) for name, old in named(model).items()}
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            setattr(module, name, _parameter(new, parameter))
+        for name, buffer in module.named_buffers(recurse=False):
+            made = torch.empty(0, *buffer.shape[1:], dtype=buffer.dtype)  # tables that grow with use begin empty
+            setattr(module, name, new.get(id(buffer), made))
+    return model
+
+
+def _parameter(new: dict[int, Tensor], old: nn.Parameter) -> nn.Parameter:
+    """The same for every module that shares it."""
+    made = new[id(old)]
+    if not isinstance(made, nn.Parameter):
+        made = new[id(old)] = nn.Parameter(made, old.requires_grad)
+    return made

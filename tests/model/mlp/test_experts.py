@@ -1,5 +1,6 @@
 """Experts: the same as asking each token's experts one by one, at the cost of the active ones."""
 
+from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.model.mlp.experts import Experts, balance_loss
+from regard.model.mechanism import auxiliary_loss
+from regard.model.mlp.experts import Experts
 
 many = settings(deadline=None, max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
 ACTIVATIONS = ["relu", "gelu", "swiglu"]
@@ -131,7 +133,7 @@ def test_the_balance_loss_pulls_towards_even_use() -> None:
     seen = []
     for _ in range(60):
         layer(x)
-        cost = balance_loss(layer)
+        cost = auxiliary_loss(layer)
         assert cost is not None
         optimizer.zero_grad()
         cost.backward()
@@ -144,7 +146,16 @@ def test_there_is_no_balance_loss_outside_training() -> None:
     layer = made(4, experts=2, active=1, hidden=4).eval()
     layer(torch.randn(1, 3, 4))
     assert layer.imbalance is None
-    assert balance_loss(layer) is None
+    assert auxiliary_loss(layer) is None
+
+
+def test_the_loss_of_a_pass_is_handed_over_once() -> None:
+    """A module that kept it would hold the whole graph of an earlier pass, and could not be copied."""
+    layer = made(4, experts=2, active=1, hidden=4)
+    layer(torch.randn(1, 3, 4))
+    assert auxiliary_loss(layer) is not None
+    assert auxiliary_loss(layer) is None
+    deepcopy(layer)
 
 
 def test_more_active_than_there_are_is_refused() -> None:

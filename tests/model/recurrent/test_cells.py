@@ -11,7 +11,7 @@ from regard.model.mask import Mask
 from regard.model.menu import MENU
 from regard.model.recurrent import Cell, Elman, Gru, Lstm
 from regard.model.recurrent.sweep import sweep, turned
-from regard.model.stack import State
+from regard.model.stack import DecoderSite, State
 
 ROWS, STEPS, INPUT, WIDTH = 3, 7, 4, 5
 VALUES, GRADIENTS = 1e-6, 1e-5
@@ -292,7 +292,9 @@ def test_the_state_takes_the_same_bytes_after_any_number_of_steps(kind: type[Cel
 
 @pytest.mark.parametrize("kind", ["elman", "lstm", "gru"])
 def test_the_memory_of_a_recurrent_decoder_does_not_grow(kind: str) -> None:
-    decoder = MENU.order("decoder", {"kind": "recurrent", "cell": kind, "layers": 2}, "decoder").build(WIDTH, None)
+    decoder = MENU.order("decoder", {"kind": "recurrent", "cell": kind, "layers": 2}, "decoder").build(
+        DecoderSite(WIDTH)
+    )
     for weight in decoder.parameters():
         nn.init.normal_(weight, std=0.5)
     memory = decoder.start(None, ROWS)

@@ -7,7 +7,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.model.mask import Mask
 from regard.model.menu import MENU
-from regard.model.stack import State
+from regard.model.stack import DecoderSite, State
 
 ROWS, STEPS, WIDTH, LAYERS = 4, 6, 8, 2
 LENGTHS = torch.tensor([4, 6, 1, 4])
@@ -102,13 +102,15 @@ def test_a_backward_encoder_is_torch_s_on_every_row_from_its_end(cell: str, leng
 
 @every_cell
 def test_a_recurrent_decoder_without_a_source_equals_torch_with_copied_weights(cell: str) -> None:
-    decoder = MENU.order("decoder", {"kind": "recurrent", "cell": cell, "layers": LAYERS}, "decoder").build(WIDTH, None)
+    decoder = MENU.order("decoder", {"kind": "recurrent", "cell": cell, "layers": LAYERS}, "decoder").build(
+        DecoderSite(WIDTH)
+    )
     module = counterpart(cell, 1)
     copy(module, decoder)
     x = torch.randn(ROWS, STEPS, WIDTH, requires_grad=True)
     memory = decoder.start(None, ROWS)
     out, (wanted, final) = decoder(x, None, Mask(), memory), run(module, x, None)
-    states = [entry.held for entry in memory.held("state")]
+    states = [entry.held for entry in memory.held()]
     torch.testing.assert_close(out, wanted, rtol=0, atol=1e-6)
     torch.testing.assert_close(states, final, rtol=0, atol=1e-6)
     agree_in_gradients(decoder, module, x, (loss(out, states), loss(wanted, final)))

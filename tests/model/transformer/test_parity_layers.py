@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from regard.model.mask import Mask
 from regard.model.menu import MENU
-from regard.model.stack import Encoded, Source
+from regard.model.stack import DecoderSite, Encoded, Source
 
 ROWS, WIDTH, HEADS, HIDDEN, SOURCE, TARGET = 3, 12, 3, 20, 7, 5
 SOURCE_LENGTHS, TARGET_LENGTHS = torch.tensor([7, 2, 4]), torch.tensor([3, 5, 1])
@@ -127,7 +127,7 @@ def test_a_transformer_encoder_equals_torch(layers: int, residual: str, mlp: str
 def test_a_transformer_decoder_with_a_source_equals_torch(layers: int, residual: str, mlp: str, padded: bool) -> None:
     theirs = counterpart("decoder", layers, residual, mlp)
     options = table(layers, residual, mlp) | {"cross": {"kind": "multihead", "heads": HEADS}}
-    ours = MENU.order("decoder", options, "decoder").build(WIDTH, Source(WIDTH))
+    ours = MENU.order("decoder", options, "decoder").build(DecoderSite(WIDTH, Source(WIDTH)))
     ours.load_state_dict(translated(theirs.state_dict(), "decoder"))
     source_lengths, target_lengths = (SOURCE_LENGTHS, TARGET_LENGTHS) if padded else (None, None)
     x, y = (torch.randn(ROWS, TARGET, WIDTH, generator=torch.manual_seed(2)).requires_grad_() for _ in "xy")
@@ -152,7 +152,7 @@ def test_a_transformer_decoder_with_a_source_equals_torch(layers: int, residual:
 @every_residual
 def test_a_transformer_decoder_without_a_source_equals_a_masked_encoder_of_torch(residual: str) -> None:
     theirs = counterpart("encoder", 2, residual, "gelu")
-    ours = MENU.order("decoder", table(2, residual, "gelu"), "decoder").build(WIDTH, None)
+    ours = MENU.order("decoder", table(2, residual, "gelu"), "decoder").build(DecoderSite(WIDTH))
     ours.load_state_dict(translated(theirs.state_dict(), "encoder"))
     x = torch.randn(ROWS, TARGET, WIDTH)
     found = ours(x, None, Mask())

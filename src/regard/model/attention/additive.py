@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.model.attention.attention import Attention, Site, refuse_rotation
+from regard.model.attention.attention import Attention, Site
 from regard.model.attention.kernels import mixed
 from regard.model.attention.kernels.naive import ALL, normalised
 from regard.model.attention.view import View
@@ -18,9 +18,10 @@ class Additive(Attention):
     [N4:47-57, N3:20-29; Bahdanau et al. 2015]
     """
 
+    hears = ("bias",)
+
     def __init__(self, site: Site, *, hidden: Number = 0) -> None:
         super().__init__(site)
-        refuse_rotation(site, "additive")
         hidden = hidden or site.width
         self.query = nn.Linear(site.width, hidden, bias=False)
         self.key = nn.Linear(self.data_width, hidden)

@@ -4,16 +4,18 @@ queries ask, keys are compared with them, values are mixed by the result
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.model.attention.view import View
 from regard.model.mask import Mask
-from regard.model.memory import Branches, Entry, Held, KeysValues, Past, Sliding
-from regard.model.positions import Nowhere, Places, Positions, Where
+from regard.model.mechanism import Mechanism
+from regard.model.memory import Branches, Entry, Held, KeysValues, Past, Sliding, SourceKeysValues
+from regard.model.positions import Moment, Nowhere, Places, Positions, Where
 from regard.model.watch import Tap
 
 NOWHERE = Places(Nowhere(0), Where(0, 0))
@@ -32,11 +34,14 @@ class Site:
     positions: Positions = NOWHERE.scheme
 
 
-class Attention(nn.Module, ABC):
-    """Mixes values by how well their keys fit a query."""
+class Attention(Mechanism, ABC):
+    """Mixes values by how well their keys fit a query. It `hears` positions at these moments."""
+
+    hears: ClassVar[tuple[Moment, ...]] = ("rotate", "bias")
 
     def __init__(self, site: Site) -> None:
         super().__init__()
+        site.positions.check(self.hears, "this attention")
         self.pattern = site.pattern
         self.data_width = site.width if site.data_width is None else site.data_width
         self.out_width = self.data_width
@@ -84,7 +89,7 @@ class Attention(nn.Module, ABC):
 
     def remember(self, data: Float[Tensor, "B S E"], mask: Mask) -> Held:
         """What cross-attention needs of the data, computed once for all steps."""
-        return Held(*self.read(data))
+        return SourceKeysValues(*self.read(data))
 
     def forward(
         self,
@@ -105,12 +110,16 @@ class Attention(nn.Module, ABC):
             asked, keys = places.rotate(asked), places.rotate(keys)
             slopes = places.slopes(asked.shape[1])
             if isinstance(memory, Branches):
-                steps = zip(asked.split(1, 2), keys.split(1, 2), values.split(1, 2), strict=True)
-                return torch.cat([self._branch(*step, memory, slopes) for step in steps], 1)
+                heads = zip(asked.split(1, 2), keys.split(1, 2), values.split(1, 2), strict=True)
+                steps = [
+                    self._branch(*step, memory, View(Mask(), slopes), places.where.step(number))
+                    for number, step in enumerate(heads)
+                ]
+                return torch.cat(steps, 1) if len(steps) > 1 else steps[0]
             at = None
             if isinstance(memory, Past):
                 fresh = memory.length == 0
-                kept = memory.append(keys, values)
+                kept = memory.append(keys, values, places.where)
                 keys, values, at = (keys, values, None) if fresh else kept
             view = View(mask, slopes, at)
         if self.tap.watched:
@@ -127,11 +136,11 @@ class Attention(nn.Module, ABC):
         return self.answer(unfold(self.mix(folded, keys, values, view), len(asked)))
 
     def _branch(
-        self, asked: Tensor, keys: Tensor, values: Tensor, memory: Branches, slopes: Tensor | None
+        self, asked: Tensor, keys: Tensor, values: Tensor, memory: Branches, view: View, where: Where
     ) -> Float[Tensor, "R 1 D"]:
         """One step of several hypotheses a sentence: each reads its own line of what all have written."""
-        keys, values, at = memory.append(keys, values)
-        view = View(Mask(), slopes, at, memory.visible)
+        keys, values, at = memory.append(keys, values, where)
+        view = replace(view, at=at, chosen=memory.visible)
         folded = fold(asked, len(keys))
         if self.tap.watched:
             self._show(folded, keys, view)
@@ -149,7 +158,8 @@ class Attention(nn.Module, ABC):
             weights = self.weigh(asked, kept, view, rows)
             if at is None:
                 return weights
-            return weights.new_zeros(*weights.shape[:3], int(at[-1]) + 1).index_add(3, at, weights)
+            places = at.clamp(min=0).view(-1, 1, 1, at.shape[-1]).expand_as(weights)  # what is no key has no weight
+            return weights.new_zeros(*weights.shape[:3], int(at.max()) + 1).scatter_add(3, places, weights)
 
         self.tap(asked.shape[2], weigh)
 
@@ -175,11 +185,3 @@ def divide(width: int, heads: int) -> int:
     if width % heads:
         raise ValueError(f"heads: {heads} heads do not divide width {width}")
     return width // heads
-
-
-def refuse_rotation(site: Site, name: str) -> None:
-    if site.positions.moment == "rotate":
-        raise ValueError(
-            f"rotary positions turn a dot product, which {name!r} attention does not have; "
-            "choose sinusoidal, learned or alibi"
-        )

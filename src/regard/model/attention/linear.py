@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -27,6 +28,8 @@ class LinearAttention(Attention):
     Katharopoulos et al. 2020]. φ is elu(x)+1, relu(x)+1e-3, or a softmax over the head [Shen et al. 2021].
     """
 
+    hears = ()
+
     def __init__(
         self,
         site: Site,
@@ -40,10 +43,6 @@ class LinearAttention(Attention):
         if site.pattern.window is not None:
             raise ValueError(
                 "a window cannot be cut out of linear attention's running sums; choose pattern full or causal"
-            )
-        if site.positions.moment in ("rotate", "bias"):
-            raise ValueError(
-                "rotary and alibi act on scores, and linear attention forms none; choose sinusoidal or learned"
             )
         width = divide(site.width, heads)
         self.heads, self.feature, self.kernel = heads, feature, kernel
@@ -90,6 +89,9 @@ class LinearAttention(Attention):
         answered: Tensor = self.output(super().answer(mixed))
         return answered
 
+    def ends(self) -> list[Tensor]:
+        return [self.output.weight]
+
     def start(self) -> Held:
         """The sums so far: two tensors, however long the past."""
         return Held()
@@ -118,9 +120,18 @@ class LinearAttention(Attention):
             mixed, norm = asked @ sums, (asked @ totals[..., None]).squeeze(-1)
             return self.answer(unfold(_over(mixed, norm), len(queries)))
         asked, keys, values = self.both(queries)
-        mixed, norm, *state = running(asked, keys, values, *memory.held)
-        memory.replace(*state, steps=queries.shape[1])
+        mixed, norm, *state = running(asked, keys, values, *memory.held[:2])
+        memory.replace(*state, *self._watched(asked, keys, memory, mask))
         return self.answer(_over(mixed, norm))
+
+    def _watched(self, asked: Tensor, keys: Tensor, memory: Held, mask: Mask) -> list[Tensor]:
+        """All keys so far, kept beside the sums as long as somebody watches; whoever came later sees nothing."""
+        if not self.tap.watched or (memory.held and not memory.held[2:]):
+            return []
+        keys = torch.cat([*memory.held[2:], keys], 2)
+        at = torch.arange(keys.shape[2], device=keys.device)
+        self.tap(asked.shape[2], partial(self.weigh, asked, keys, View(mask, at=at)))
+        return [keys]
 
 
 def _over(mixed: Float[Tensor, "B H T C"], norm: Float[Tensor, "B H T"]) -> Float[Tensor, "B H T C"]:

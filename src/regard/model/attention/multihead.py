@@ -37,8 +37,7 @@ class Multihead(Attention):
         width = divide(site.width, heads)
         if heads % self.kv_heads:
             raise ValueError(f"kv_heads: {self.kv_heads} groups do not divide {heads} heads")
-        if width % 2 and site.positions.moment == "rotate":
-            raise ValueError(f"heads: rotary turns pairs, and a head {width} wide has an odd one out")
+        site.positions.check_head(width)
         self.scale = width**-0.5 if scale == "root" else 1.0
         self.dropout, self.kernel = dropout, kernel
         self.query = nn.Linear(site.width, heads * width, bias)
@@ -75,3 +74,6 @@ class Multihead(Attention):
     def answer(self, mixed: Float[Tensor, "B H T K"]) -> Float[Tensor, "B T D"]:
         answered: Tensor = self.output(super().answer(mixed))
         return answered
+
+    def ends(self) -> list[Tensor]:
+        return [self.output.weight]

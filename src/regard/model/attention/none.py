@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.model.attention.attention import Attention, Site, refuse_rotation
+from regard.model.attention.attention import Attention
 from regard.model.attention.kernels import attend, weights
 from regard.model.attention.view import View
 
@@ -14,9 +14,7 @@ class NoAttention(Attention):
     α_ij = 1/n. In a recurrent decoder it means the fixed context vector, h_T [N2:30-33, N4:17].
     """
 
-    def __init__(self, site: Site) -> None:
-        super().__init__(site)
-        refuse_rotation(site, "none")
+    hears = ("bias",)
 
     def ask(self, queries: Float[Tensor, "B T D"]) -> Float[Tensor, "B 1 T E"]:
         return queries.new_zeros(len(queries), 1, queries.shape[1], self.data_width)

@@ -10,7 +10,8 @@ class Pattern(ABC):
     """A mask that holds for every batch."""
 
     @abstractmethod
-    def mask(self) -> Mask: ...
+    def mask(self) -> Mask:
+        """Who sees whom."""
 
 
 class Full(Pattern):

@@ -14,18 +14,26 @@ class View:
     """Who may look at whom, what distance costs each head, and where the keys of a memory stand.
 
     Without `at`, queries and keys are numbered from 0. With it, the keys stand there and the
-    queries are the last T of them. `chosen` says outright who sees what, where no structure does.
+    queries are the last T of them; where rows began at different times each has positions of its own,
+    and a negative one is no key. `chosen` says outright who sees what, where no structure does.
     """
 
     mask: Mask
     slopes: Float[Tensor, "H"] | None = None
-    at: Int[Tensor, "S"] | None = None
+    at: Int[Tensor, "*B S"] | None = None
     chosen: Bool[Tensor, "B 1 T S"] | None = None
 
-    def standing(self, queries: int, keys: int, device: torch.device) -> tuple[Int[Tensor, "T"], Int[Tensor, "S"]]:
+    @property
+    def ragged(self) -> bool:
+        """Whether rows have positions of their own."""
+        return self.at is not None and self.at.ndim > 1
+
+    def standing(
+        self, queries: int, keys: int, device: torch.device
+    ) -> tuple[Int[Tensor, "*B T"], Int[Tensor, "*B S"]]:
         """The positions of all queries and keys."""
         if self.at is not None:
-            return self.at[-queries:], self.at
+            return self.at[..., -queries:], self.at
         return torch.arange(queries, device=device), torch.arange(keys, device=device)
 
     def visible(self, queries: int, keys: int, device: torch.device, rows: slice) -> Bool[Tensor, "#B 1 t S"]:
@@ -35,7 +43,7 @@ class View:
         queries_at, keys_at = self.standing(queries, keys, device)
         if self.mask.segments is not None:  # packed rows are known by their number
             return self.mask.dense(queries_at, keys_at)[:, :, rows]
-        return self.mask.dense(queries_at[rows], keys_at)
+        return self.mask.dense(queries_at[..., rows], keys_at)
 
     def bias(self, queries_at: Int[Tensor, "*N T"], keys_at: Int[Tensor, "*N S"]) -> Float[Tensor, "#N H T S"] | None:
         """-m_h |i - j|."""

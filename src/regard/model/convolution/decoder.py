@@ -5,16 +5,15 @@ from torch import Tensor
 
 from regard.model.attention import Attention, Site
 from regard.model.attention.kernels.segments import Packed
-from regard.model.convolution.encoder import only_embedded
 from regard.model.convolution.gated import Gated
 from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
-from regard.model.positions import Positions, Where
+from regard.model.positions import Positions
 from regard.model.residual import Residual
-from regard.model.stack import Decoder, Encoded, Source
+from regard.model.stack import Decoder, DecoderSite, Encoded
 from regard.recipe import Count, Part, Share, choose
 
 
@@ -26,8 +25,7 @@ class ConvolutionDecoder(Decoder):
 
     def __init__(
         self,
-        width: int,
-        source: Source | None,
+        site: DecoderSite,
         *,
         layers: Count = 4,
         kernel_size: Count = 3,
@@ -39,8 +37,11 @@ class ConvolutionDecoder(Decoder):
         dropout: Share = 0.0,
     ) -> None:
         super().__init__()
+        width, source = site.width, site.source
         self.dropout, self.out_width = dropout, width
-        self.positions = only_embedded(positions.build(width))
+        self.positions = positions.build(width)
+        self.positions.check((), "a convolution")
+        self.limit = self.positions.limit
         self.layers = ModuleList(Gated(width, kernel_size, dilation**i) for i in range(layers))
         self.around = ModuleList(residual.build(norm.build(width), dropout) for _ in range(layers))
         sites = [] if source is None else [Site(width, source.width)] * layers
@@ -49,13 +50,12 @@ class ConvolutionDecoder(Decoder):
         self.close = residual.build(norm.build(width), dropout).closing()
 
     def start(self, encoded: Encoded | None, rows: int) -> Memory:
-        like = next(self.parameters())
-        memory = Memory(tail=[Held(like.new_zeros(rows, layer.tail, self.out_width)) for layer in self.layers])
-        if encoded is not None:
-            memory.entries["cross"] = [layer.remember(encoded.states, encoded.mask()) for layer in self.attention]
-            if encoded.lengths is not None:
-                memory.entries["lengths"] = [Held(encoded.lengths)]
-        return memory
+        like = next(self.around.parameters())  # layers may be sharded
+        tails = [Held(like.new_zeros(rows, layer.tail, self.out_width)) for layer in self.layers]
+        if encoded is None:
+            return Memory(rows, tails)
+        read = [layer.remember(encoded.states, encoded.mask()) for layer in self.attention]
+        return Memory(rows, tails, cross=read, source_lengths=encoded.lengths)
 
     def forward(
         self, x: Float[Tensor, "B T D"], encoded: Encoded | None, mask: Mask, memory: Memory | None = None
@@ -65,15 +65,16 @@ class ConvolutionDecoder(Decoder):
             rows = packed.unpack(x[:, None])[:, 0]
             return packed.pack(self(rows, encoded, packed.mask)[:, None])[:, 0]
         memory = self.start(encoded, len(x)) if memory is None else memory
-        seen = memory.source_mask()
-        x = self.positions.embed(x, Where(memory.length, memory.length + x.shape[1]))
+        seen, tails, steps = memory.source_mask(), memory.held(), x.shape[1]
+        x = self.positions.embed(x, memory.where(steps))
         x = dropped(x, self.dropout, self.training)
         for i, (layer, around) in enumerate(zip(self.layers, self.around, strict=True)):
-            x = around(x, lambda y, i=i, layer=layer: layer(y, memory.held("tail")[i]))
+            x = around(x, lambda y, i=i, layer=layer: layer(y, tails[i]))
             if len(self.attention):
                 looked = self.attention[i]
                 x = self.around_attention[i](
-                    x, lambda y, i=i, looked=looked: looked(y, None, seen, memory=memory["cross"][i])
+                    x, lambda y, i=i, looked=looked: looked(y, None, seen, memory=memory.cross[i])
                 )
+        memory.advance(steps)
         out: Tensor = self.close(x)
         return out

@@ -36,7 +36,9 @@ class ConvolutionEncoder(Encoder):
         if kernel_size % 2 == 0:
             raise ValueError(f"kernel_size: {kernel_size} neighbours have no middle; choose an odd number")
         self.dropout = dropout
-        self.positions = only_embedded(positions.build(width))
+        self.positions = positions.build(width)
+        self.positions.check((), "a convolution")
+        self.limit = self.positions.limit
         self.layers = ModuleList(Gated(width, kernel_size, dilation**i) for i in range(layers))
         self.around = ModuleList(residual.build(norm.build(width), dropout) for _ in range(layers))
         self.close = residual.build(norm.build(width), dropout).closing()
@@ -48,10 +50,3 @@ class ConvolutionEncoder(Encoder):
         for layer, around in zip(self.layers, self.around, strict=True):
             x = around(x, lambda y, layer=layer: layer(blank(y, mask.key_lengths)))
         return Encoded(blank(self.close(x), mask.key_lengths), mask.key_lengths)
-
-
-def only_embedded(positions: Positions) -> Positions:
-    """Convolutions have no scores to turn or slant."""
-    if positions.moment in ("rotate", "bias"):
-        raise ValueError("positions: rotary and alibi act on attention scores; choose none, sinusoidal or learned")
-    return positions

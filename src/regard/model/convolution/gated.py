@@ -5,10 +5,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.model.mechanism import Block
 from regard.model.memory import Held
 
 
-class Gated(nn.Module):
+class Gated(Block):
     """(X*W + b) ⊗ σ(X*V + c) over `kernel_size` neighbours [Dauphin et al. 2017; Gehring et al. 2017].
 
     With a memory of earlier inputs it looks back only; without one, to both sides evenly. The
@@ -30,7 +31,7 @@ class Gated(nn.Module):
         steps = x.shape[1]
         if memory is not None:
             x = torch.cat([memory.held[0], x], 1)
-            memory.replace(x[:, x.shape[1] - self.tail :], steps=steps)
+            memory.replace(x[:, x.shape[1] - self.tail :])
         else:
             x = F.pad(x, (0, 0, self.tail // 2, self.tail // 2))
         beside = [x[:, i * self.dilation : i * self.dilation + steps] for i in range(self.kernel_size)]

@@ -1,12 +1,13 @@
 """What a decoder keeps between steps: one entry a layer, passed as an argument.
 
-Beam search, sampling and the server treat every decoder alike: whatever it keeps has a
-`length`, can be `reorder`ed, and says how many bytes it takes.
+The decoding engine treats every decoder alike: whatever it keeps can be `reorder`ed, `spread` to
+several hypotheses, `join`ed by rows that begin later, and says how many bytes it takes.
 """
 
 from regard.model.memory.branches import Branches
-from regard.model.memory.entry import Entry, Held, Past
+from regard.model.memory.entry import Entry, Held, Past, SourceKeysValues
 from regard.model.memory.memory import Memory
-from regard.model.memory.past import KeysValues, Sliding
+from regard.model.memory.past import KeysValues
+from regard.model.memory.sliding import Sliding
 
-__all__ = ["Branches", "Entry", "Held", "KeysValues", "Memory", "Past", "Sliding"]
+__all__ = ["Branches", "Entry", "Held", "KeysValues", "Memory", "Past", "Sliding", "SourceKeysValues"]

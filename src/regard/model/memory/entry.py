@@ -1,15 +1,18 @@
 """The memory of one layer, of whatever kind."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
+import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from regard.model.positions import Where
 
 
 class Entry(ABC):
     """The memory of one layer."""
-
-    length: int = 0
 
     @abstractmethod
     def tensors(self) -> list[Tensor]:
@@ -19,10 +22,18 @@ class Entry(ABC):
     def reorder(self, rows: Int[Tensor, "R"]) -> None:
         """Row r becomes what row `rows[r]` was: beams move, finished rows leave."""
 
-    def spread(self, again: Int[Tensor, "R"], share: int) -> "Entry":
-        """The same for `share` hypotheses in place of each row."""
+    @abstractmethod
+    def join(self, others: "Sequence[Entry]") -> None:
+        """Take in the rows of other memories of the same layer, behind those that are here."""
+
+    def spread(self, again: Int[Tensor, "R"], share: int, begin: Int[Tensor, "B"] | None) -> "Entry":
+        """The same for `share` hypotheses in place of each row; rows began at the columns `begin`."""
         self.reorder(again)
         return self
+
+    def trim(self, columns: int) -> None:
+        """Forget the first columns: no row that is left had begun then."""
+        return
 
     @property
     def nbytes(self) -> int:
@@ -32,22 +43,27 @@ class Entry(ABC):
 class Past(Entry):
     """Entries that grow by keys and values, position by position."""
 
+    length: int = 0
+
     @abstractmethod
     def append(
-        self, keys: Float[Tensor, "B G T K"], values: Float[Tensor, "B G T C"]
-    ) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S C"], Int[Tensor, "S"]]:
-        """Take in new positions; give back all that is kept, in order, and where each stood."""
+        self, keys: Float[Tensor, "B G T K"], values: Float[Tensor, "B G T C"], where: Where
+    ) -> tuple[Float[Tensor, "b G S K"], Float[Tensor, "b G S C"], Int[Tensor, "*b S"]]:
+        """Take in new positions; give back all that is kept, the new ones last, and where each stood.
+
+        Rows that began together share one list of positions. Others have one each, and a negative
+        position says that this row has no such key.
+        """
 
 
 class Held(Entry):
     """Tensors of a fixed size, rows first: hidden states, sums, the tail of a convolution."""
 
-    def __init__(self, *held: Tensor, length: int = 0) -> None:
-        self.held, self.length = held, length
-
-    def replace(self, *held: Tensor, steps: int) -> None:
+    def __init__(self, *held: Tensor) -> None:
         self.held = held
-        self.length += steps
+
+    def replace(self, *held: Tensor) -> None:
+        self.held = held
 
     def tensors(self) -> list[Tensor]:
         return list(self.held)
@@ -55,18 +71,69 @@ class Held(Entry):
     def reorder(self, rows: Int[Tensor, "R"]) -> None:
         self.held = tuple(tensor.index_select(0, rows) for tensor in self.held)
 
+    def join(self, others: Sequence[Entry]) -> None:
+        """Where sizes differ, as sources do, the smaller is filled up with zeros."""
+        parts = [self.tensors(), *(other.tensors() for other in others)]
+        self.held = tuple(_stacked(tensors) for tensors in zip(*parts, strict=True))
+
+    def narrow(self, longest: int) -> None:
+        """No source that is left has more positions than this."""
+        return
+
+
+class SourceKeysValues(Held):
+    """Keys and values of a source, as cross-attention reads them at every step."""
+
+    def narrow(self, longest: int) -> None:
+        self.held = tuple(tensor[:, :, :longest] for tensor in self.held)
+
+
+def padded(x: Float[Tensor, "B G S K"], before: int, after: int = 0) -> Float[Tensor, "B G Z K"]:
+    """Zeros before and after what is held: never what the storage happens to hold, for 0 · NaN is NaN."""
+    return F.pad(x, (0, 0, before, after)) if before or after else x
+
 
 def room(like: Tensor, size: int) -> Tensor:
+    """A buffer for so many positions, of the same kind as another."""
     return like.new_empty(*like.shape[:2], size, like.shape[3])
 
 
 def grown(buffer: Tensor, used: int, wanted: int) -> Tensor:
+    """The same with room for twice as much, or what is needed."""
     larger = room(buffer, max(wanted, 2 * buffer.shape[2]))
     larger[:, :, :used] = buffer[:, :, :used]
     return larger
 
 
 def picked(buffer: Tensor, rows: Tensor, used: int) -> Tensor:
+    """Chosen rows, as far as they are used."""
     picked = buffer.new_empty(len(rows), *buffer.shape[1:])
     picked[:, :, :used] = buffer[:, :, :used].index_select(0, rows)
     return picked
+
+
+def beside(parts: Sequence[Tensor]) -> Tensor:
+    """Rows under each other, aligned at the last column, with room for as many columns again."""
+    used = max(part.shape[2] for part in parts)
+    made = parts[0].new_empty(sum(map(len, parts)), parts[0].shape[1], used + max(8, used // 2), parts[0].shape[3])
+    start = 0
+    for part in parts:
+        stop = start + len(part)
+        made[start:stop, :, : used - part.shape[2]] = 0.0
+        made[start:stop, :, used - part.shape[2] : used] = part
+        start = stop
+    return made
+
+
+def _stacked(tensors: Sequence[Tensor]) -> Tensor:
+    """Rows under each other, aligned at the first position of every other dimension."""
+    sizes = [max(each) for each in zip(*(tensor.shape[1:] for tensor in tensors), strict=True)]
+    if all(list(tensor.shape[1:]) == sizes for tensor in tensors):
+        return torch.cat(list(tensors))
+    made = tensors[0].new_zeros(sum(map(len, tensors)), *sizes)
+    start = 0
+    for tensor in tensors:
+        place = (slice(start, start + len(tensor)), *(slice(size) for size in tensor.shape[1:]))
+        made[place] = tensor
+        start += len(tensor)
+    return made

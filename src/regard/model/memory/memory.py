@@ -1,6 +1,6 @@
-"""All that a decoder keeps, by name."""
+"""All that a decoder keeps."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from jaxtyping import Int
@@ -8,66 +8,122 @@ from torch import Tensor
 
 from regard.model.mask import Mask
 from regard.model.memory.entry import Entry, Held
+from regard.model.positions import Where
 
 
 class Memory:
-    """All entries of a decoder, by name.
+    """All that a decoder keeps between steps, for every row.
 
-    What was read of the source (`cross`, `lengths`) is held once a sentence; all else once a row.
-    Rows are hypotheses: `share` neighbouring ones belong to the same sentence.
+    `layers`: one entry a layer. `fed`: what a recurrent decoder is told again at the next step.
+    `cross`: what was read of the source; it and `source_lengths` are held once a sentence, all else once
+    a row. Rows are hypotheses: `share` neighbouring ones belong to the same sentence.
+
+    `length` counts the steps of the batch so far. Rows that joined later began at a later column, `begin`;
+    a row's position is the column less that. The oldest row began at 0; None says that all did.
     """
 
-    SOURCE = ("cross", "lengths")
-
-    def __init__(self, **entries: Entry | list[Entry]) -> None:
-        self.entries = {name: held if isinstance(held, list) else [held] for name, held in entries.items()}
-        self.share = 1
+    def __init__(
+        self,
+        rows: int,
+        layers: Sequence[Entry] = (),
+        *,
+        fed: Held | None = None,
+        cross: Sequence[Held] = (),
+        source_lengths: Int[Tensor, "B"] | None = None,
+    ) -> None:
+        self.rows, self.share, self.length = rows, 1, 0
+        self.begin: Tensor | None = None
+        self.layers, self.fed, self.cross = list(layers), fed, list(cross)
+        self.source_lengths = source_lengths
 
     def __iter__(self) -> Iterator[Entry]:
-        return (entry for held in self.entries.values() for entry in held)
+        return iter([*self.layers, *([] if self.fed is None else [self.fed]), *self.cross])
 
-    def __getitem__(self, name: str) -> list[Entry]:
-        return self.entries.get(name, [])
-
-    def held(self, name: str) -> list[Held]:
-        return [entry for entry in self[name] if isinstance(entry, Held)]
+    def held(self) -> list[Held]:
+        """The layers, where they hold tensors of a fixed size."""
+        return [entry for entry in self.layers if isinstance(entry, Held)]
 
     def source_mask(self) -> Mask:
         """What cross-attention may see of the source."""
-        lengths = self.held("lengths")
-        return Mask(key_lengths=lengths[0].held[0]) if lengths else Mask()
+        return Mask(key_lengths=self.source_lengths)
 
-    @property
-    def length(self) -> int:
-        return max((entry.length for entry in self), default=0)
+    def where(self, steps: int) -> Where:
+        """The positions of the next steps."""
+        stop = self.length + steps
+        if self.begin is None:
+            return Where(self.length, stop)
+        columns = torch.arange(self.length, stop, device=self.begin.device)
+        return Where(self.length, stop, columns - self.begin[:, None])
+
+    def advance(self, steps: int) -> None:
+        """So many steps have been taken in."""
+        self.length += steps
 
     @property
     def nbytes(self) -> int:
-        return sum(entry.nbytes for entry in self)
+        """Bytes of all that is held."""
+        lengths = 0 if self.source_lengths is None else self.source_lengths.nbytes
+        return lengths + sum(entry.nbytes for entry in self)
 
-    def spread(self, share: int, rows: int) -> None:
+    def spread(self, share: int) -> None:
         """From one hypothesis a sentence to `share` equal ones."""
-        device = next((tensor.device for entry in self for tensor in entry.tensors()), None)
-        again = torch.arange(rows, device=device).repeat_interleave(share)
-        for name, held in self.entries.items():
-            if name not in self.SOURCE:
-                self.entries[name] = [entry.spread(again, share) for entry in held]
-        self.share = share
+        again = torch.arange(self.rows, device=self._device()).repeat_interleave(share)
+        self.layers = [entry.spread(again, share, self.begin) for entry in self.layers]
+        if self.fed is not None:
+            self.fed.reorder(again)
+        self.begin = None if self.begin is None else self.begin[again]
+        self.share, self.rows = share, self.rows * share
 
     def reorder(self, rows: Int[Tensor, "R"]) -> None:
         """Rows of one sentence stay neighbours; whole sentences may leave."""
-        for entry in self._of_rows():
-            entry.reorder(rows)
         sentences = rows[:: self.share] // self.share
-        source = [entry for name in self.SOURCE for entry in self[name]]
-        if source and not self._all_in_place(source, sentences):
-            for entry in source:
-                entry.reorder(sentences)
+        count = self.rows // self.share
+        stays = len(sentences) == count and bool((sentences == torch.arange(count, device=rows.device)).all())
+        self.rows = len(rows)
+        for entry in [*self.layers, *([] if self.fed is None else [self.fed])]:
+            entry.reorder(rows)
+        if stays:
+            return
+        for entry in self.cross:
+            entry.reorder(sentences)
+        if self.source_lengths is not None:
+            self.source_lengths = self.source_lengths[sentences]
+        if self.begin is not None:
+            self._begin_at(self.begin[rows])
 
-    def _of_rows(self) -> Iterator[Entry]:
-        return (entry for name, held in self.entries.items() if name not in self.SOURCE for entry in held)
+    def join(self, others: "Sequence[Memory]") -> None:
+        """Take in the rows of other memories, behind those that are here; each goes on where it was."""
+        parts = [self, *others]
+        if self.cross and any(part.source_lengths is None for part in parts):
+            raise ValueError("rows can join only if the lengths of their sources are known: give `lengths` to start")
+        length = max(part.length for part in parts)
+        ragged = any(part.begin is not None or part.length < length for part in parts)
+        device = self._device()
+        begins = [
+            (torch.zeros(part.rows, dtype=torch.long, device=device) if part.begin is None else part.begin)
+            + (length - part.length)
+            for part in parts
+        ]
+        lengths = [part.source_lengths for part in parts if part.source_lengths is not None]
+        if lengths:
+            self.source_lengths = torch.cat(lengths)
+            for entry in (entry for part in parts for entry in part.cross):
+                entry.narrow(max(1, int(self.source_lengths.max())))
+        for entry, *rest in zip(*(list(part) for part in parts), strict=True):
+            entry.join(rest)
+        self.begin = torch.cat(begins) if ragged else None
+        self.length, self.rows = length, sum(part.rows for part in parts)
 
-    @staticmethod
-    def _all_in_place(source: list[Entry], sentences: Int[Tensor, "R"]) -> bool:
-        count = len(source[0].tensors()[0])
-        return len(sentences) == count and bool((sentences == torch.arange(count, device=sentences.device)).all())
+    def _begin_at(self, begin: Int[Tensor, "R"]) -> None:
+        """Columns before the oldest row that is left are forgotten, so that an endless stream needs bounded memory."""
+        unseen = int(begin.min()) if len(begin) else 0
+        self.begin = begin - unseen if unseen else begin
+        if unseen:
+            self.length -= unseen
+            for entry in self.layers:
+                entry.trim(unseen)
+        if not self.begin.any():
+            self.begin = None
+
+    def _device(self) -> torch.device | None:
+        return next((tensor.device for entry in self for tensor in entry.tensors()), None)

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.model.mechanism import glorot
 from regard.model.mlp.grouped import grouped
 from regard.model.mlp.lean import activate
 from regard.model.mlp.mlp import Mlp, thirds
@@ -42,6 +43,17 @@ class Experts(Mlp):
         self.down = nn.Parameter(torch.empty(experts, width, hidden))
         self.imbalance: Tensor | None = None
 
+    def initial(self) -> None:
+        glorot(self.up)
+        glorot(self.down)
+
+    def ends(self) -> list[Tensor]:
+        return [self.down]
+
+    def auxiliary_loss(self) -> Tensor | None:
+        imbalance, self.imbalance = self.imbalance, None
+        return None if imbalance is None else self.balance * imbalance
+
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         tokens = x.flatten(0, 1)
         scores = self.route(tokens)
@@ -64,9 +76,3 @@ class Experts(Mlp):
         """1 when all experts are used alike, E when one does everything."""
         used = F.one_hot(chosen, self.experts).sum(1).to(shares).mean(0) / self.active
         return self.experts * (used * shares.mean(0)).sum()
-
-
-def balance_loss(model: nn.Module) -> Tensor | None:
-    """Σ balance · imbalance over all mixtures of a model, after a training pass."""
-    losses = [m.balance * m.imbalance for m in model.modules() if isinstance(m, Experts) and m.imbalance is not None]
-    return torch.stack(losses).sum() if losses else None

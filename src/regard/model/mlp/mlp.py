@@ -9,17 +9,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.dropout import dropped
+from regard.model.mechanism import Mechanism
 from regard.model.mlp.lean import Activation, activate, project_down
 from regard.recipe import Number, Share
 
 ACTIVATIONS: dict[str, Activation] = {"none": "gelu", "tanh": "gelu_tanh"}
 
 
-class Mlp(nn.Module, ABC):
+class Mlp(Mechanism, ABC):
     """Works on each vector alone."""
 
     @abstractmethod
-    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]: ...
+    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """Every vector anew."""
 
 
 class Relu(Mlp):
@@ -37,6 +39,9 @@ class Relu(Mlp):
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         out: Tensor = self.down(dropped(F.relu(self.up(x)), self.dropout, self.training))
         return out
+
+    def ends(self) -> list[Tensor]:
+        return [self.down.weight]
 
 
 class Gelu(Mlp):
@@ -62,6 +67,9 @@ class Gelu(Mlp):
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         return _down(self.up(x), self.down, self.activation, self.dropout if self.training else 0.0)
 
+    def ends(self) -> list[Tensor]:
+        return [self.down.weight]
+
 
 class Swiglu(Mlp):
     """A gate decides what passes: three products, two thirds as wide for equal size.
@@ -79,11 +87,14 @@ class Swiglu(Mlp):
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         return _down(self.gate_up(x), self.down, "swiglu", self.dropout if self.training else 0.0)
 
+    def ends(self) -> list[Tensor]:
+        return [self.down.weight]
+
 
 def _down(
-    inner: Float[Tensor, "B T I"], linear: nn.Linear, activation: Activation, dropout: float
+    inner: Float[Tensor, "B T I"], linear: nn.Module, activation: Activation, dropout: float
 ) -> Float[Tensor, "B T D"]:
-    if dropout or not torch.is_grad_enabled():
+    if dropout or not torch.is_grad_enabled() or not isinstance(linear, nn.Linear):  # in eight bits nothing is learnt
         out: Tensor = linear(dropped(activate(inner, activation), dropout, True))
         return out
     return project_down(inner, linear.weight, linear.bias, activation)

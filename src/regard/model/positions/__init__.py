@@ -7,8 +7,8 @@ Three moments, silent by default: `embed` before the first layer, `rotate` on qu
 from regard.model.positions.alibi import Alibi
 from regard.model.positions.learned import Learned
 from regard.model.positions.none import Nowhere
-from regard.model.positions.positions import Places, Positions, Where
+from regard.model.positions.positions import Moment, Places, Positions, Where
 from regard.model.positions.rotary import Rotary
 from regard.model.positions.sinusoidal import Sinusoidal
 
-__all__ = ["Alibi", "Learned", "Nowhere", "Places", "Positions", "Rotary", "Sinusoidal", "Where"]
+__all__ = ["Alibi", "Learned", "Moment", "Nowhere", "Places", "Positions", "Rotary", "Sinusoidal", "Where"]

@@ -18,7 +18,7 @@ class Learned(Positions):
 
     def __init__(self, width: int, *, limit: Count = 1024) -> None:
         super().__init__()
-        self.limit = limit
+        self.limit: int = limit
         self.table = nn.Embedding(limit, width)
 
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:

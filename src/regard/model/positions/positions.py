@@ -10,21 +10,48 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Where:
-    """Where the tokens at hand stand: from start to stop, or, packed, `within` their segments."""
+    """Where the tokens at hand stand: from start to stop, or each row on its own, `within` it or its segments."""
 
     start: int
     stop: int
     within: Int[Tensor, "B T"] | None = None
 
     def pick(self, table: Tensor) -> Tensor:
-        """The rows of a table for these positions: [T …], or [B T …] when packed."""
+        """The rows of a table for these positions: [T …], or [B T …] where rows differ."""
         return table[self.start : self.stop] if self.within is None else table[self.within]
+
+    def step(self, number: int) -> "Where":
+        """One of these positions alone."""
+        within = None if self.within is None else self.within[:, number : number + 1]
+        return Where(self.start + number, self.start + number + 1, within)
+
+
+Moment = Literal["never", "embed", "rotate", "bias"]
+NAMES: dict[Moment, str] = {"never": "none", "embed": "sinusoidal, learned", "rotate": "rotary", "bias": "alibi"}
+DEEDS: dict[Moment, str] = {
+    "rotate": "rotary positions turn a dot product",
+    "bias": "alibi positions slant attention scores",
+}
 
 
 class Positions(nn.Module, ABC):
     """A scheme speaks at one of three moments, and passes everything through at the others."""
 
-    moment: ClassVar[Literal["never", "embed", "rotate", "bias"]]
+    moment: ClassVar[Moment]
+    limit: int | None = None
+    """So many positions are known, or any number."""
+
+    def check(self, hears: tuple[Moment, ...], listener: str) -> None:
+        """Refuse to be built in where it would not be heard: silence and embeddings always are."""
+        heard: tuple[Moment, ...] = ("never", "embed", *hears)
+        if self.moment not in heard:
+            *others, last = ", ".join(NAMES[moment] for moment in heard).split(", ")
+            raise ValueError(
+                f"{DEEDS[self.moment]}, which {listener} does not have; choose {', '.join(others)} or {last}"
+            )
+
+    def check_head(self, width: int) -> None:
+        """Refuse heads of a width that it cannot work on."""
 
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:
         """Before the first layer."""

@@ -25,6 +25,12 @@ class Rotary(Positions):
         self.base = base
         self._turns: dict[tuple[int, torch.device], Tensor] = {}
 
+    def check_head(self, width: int) -> None:
+        if width % 2:
+            raise ValueError(
+                f"heads: rotary turns pairs, and a head {width} wide has an odd one out; choose fewer heads"
+            )
+
     def rotate(self, x: Float[Tensor, "B H T K"], where: Where) -> Float[Tensor, "B H T K"]:
         turns = where.pick(self._table(x.shape[-1], where.stop, x.device))
         turns = turns[:, None] if where.within is not None else turns
@@ -35,8 +41,9 @@ class Rotary(Positions):
         """e^(i θ p) for all positions so far, grown by doubling."""
         table = self._turns.get((width, device))
         if table is None or needed > len(table):
-            span = torch.arange(max(needed, SPAN if table is None else 2 * len(table)), device=device)
-            angles = torch.outer(span.double(), frequencies(width, self.base).to(device))
-            table = torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
-            self._turns[width, device] = table
+            with torch.inference_mode(False):  # or a table first made in use could not be trained with
+                span = torch.arange(max(needed, SPAN if table is None else 2 * len(table)), device=device)
+                angles = torch.outer(span.double(), frequencies(width, self.base).to(device))
+                table = torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
+            self._turns[width, device] = table  # another thread may put a shorter one here: this one is handed on
         return table

@@ -37,7 +37,10 @@ class Sinusoidal(Positions):
         self.table: Tensor
 
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:
-        if where.stop > len(self.table):  # grow by doubling, so that decoding seldom pays
-            span = torch.arange(max(where.stop, 2 * len(self.table), SPAN), device=x.device)
-            self.table = encode(span, self.width, self.base)
-        return x + where.pick(self.table).to(x.dtype)
+        table = self.table  # looked up once: another thread may put a shorter one there
+        if where.stop > len(table):  # grow by doubling, so that decoding seldom pays
+            with torch.inference_mode(False):  # or a table first made in use could not be trained with
+                span = torch.arange(max(where.stop, 2 * len(table), SPAN), device=x.device)
+                table = encode(span, self.width, self.base)
+            self.table = table
+        return x + where.pick(table).to(x.dtype)

@@ -10,10 +10,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.model.mechanism import Mechanism, glorot
 from regard.model.stack import State
 
 
-class Cell(nn.Module, ABC):
+class Cell(Mechanism, ABC):
     """A state that is updated by every input, with the same weights at every step."""
 
     gates: int
@@ -26,6 +27,14 @@ class Cell(nn.Module, ABC):
         self.weight_hh = nn.Parameter(torch.empty(self.gates * width, width))
         self.bias_ih = nn.Parameter(torch.empty(self.gates * width))
         self.bias_hh = nn.Parameter(torch.empty(self.gates * width))
+
+    def initial(self) -> None:
+        """Orthogonal over time, so that the past neither fades nor grows."""
+        glorot(self.weight_ih)
+        for gate in self.weight_hh.chunk(self.gates):
+            nn.init.orthogonal_(gate)
+        nn.init.zeros_(self.bias_ih)
+        nn.init.zeros_(self.bias_hh)
 
     def project(self, x: Float[Tensor, "*rows I"]) -> Float[Tensor, "*rows W"]:
         """The part of the gates that does not wait for the past: all steps in one product."""
@@ -70,6 +79,12 @@ class Lstm(Cell):
 
     gates = 4
     states = 2
+
+    def initial(self) -> None:
+        """It begins by remembering."""
+        super().initial()
+        with torch.no_grad():
+            self.bias_ih[self.width : 2 * self.width] = 1.0
 
     def step(self, projected: Float[Tensor, "B W"], state: State) -> State:
         write, keep, new, read = (projected + F.linear(state[0], self.weight_hh, self.bias_hh)).chunk(4, -1)

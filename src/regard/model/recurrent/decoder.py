@@ -14,7 +14,7 @@ from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
 from regard.model.module_list import ModuleList
 from regard.model.recurrent.cells import Cell
-from regard.model.stack import Decoder, Encoded, Source, State
+from regard.model.stack import Decoder, DecoderSite, Encoded, Source, State
 from regard.recipe import Count, Part, Share, choose
 
 
@@ -30,8 +30,7 @@ class RecurrentDecoder(Decoder):
 
     def __init__(
         self,
-        width: int,
-        source: Source | None,
+        site: DecoderSite,
         *,
         cell: Part[Cell] = choose("gru"),
         layers: Count = 1,
@@ -42,6 +41,7 @@ class RecurrentDecoder(Decoder):
         readout: Literal["tanh", "concat"] = "tanh",
     ) -> None:
         super().__init__()
+        width, source = site.width, site.source
         self.width, self.dropout, self.order = width, dropout, order
         self.attention = None if source is None else _built(attention, Site(width, source.width))
         told = 0  # how wide a context each step is told
@@ -61,16 +61,14 @@ class RecurrentDecoder(Decoder):
     def start(self, encoded: Encoded | None, rows: int) -> Memory:
         if encoded is None:
             blank = self.cells[0].weight_hh.new_zeros(rows, 1)
-            return Memory(state=[Held(*cell.zero(blank)) for cell in self.cells])
-        memory = Memory(state=[Held(*state) for state in self._first_states(encoded)])
-        if self.attention is not None:
-            memory.entries["cross"] = [self.attention.remember(encoded.states, encoded.mask())]
-            memory.entries["fed"] = [Held(encoded.states.new_zeros(rows, self.fed))]
-        elif self.fed:
-            memory.entries["fed"] = [Held(encoded.summary())]
-        if encoded.lengths is not None:
-            memory.entries["lengths"] = [Held(encoded.lengths)]
-        return memory
+            return Memory(rows, [Held(*cell.zero(blank)) for cell in self.cells])
+        states = [Held(*state) for state in self._first_states(encoded)]
+        if self.attention is None:
+            fed = Held(encoded.summary()) if self.fed else None
+            return Memory(rows, states, fed=fed, source_lengths=encoded.lengths)
+        read = self.attention.remember(encoded.states, encoded.mask())
+        fed = Held(encoded.states.new_zeros(rows, self.fed))
+        return Memory(rows, states, fed=fed, cross=[read], source_lengths=encoded.lengths)
 
     def _first_states(self, encoded: Encoded) -> list[State]:
         """s_0 = h_T exactly where the shapes agree [N4:17-19], else a learned bridge."""
@@ -87,6 +85,7 @@ class RecurrentDecoder(Decoder):
             rows = packed.unpack(x[:, None])[:, 0]
             return packed.pack(self(rows, encoded, packed.mask)[:, None])[:, 0]
         memory = self.start(encoded, len(x)) if memory is None else memory
+        memory.advance(x.shape[1])
         x = dropped(x, self.dropout, self.training)
         if self.attention is None or self.order == "luong":
             return self._at_once(x, memory)
@@ -94,26 +93,26 @@ class RecurrentDecoder(Decoder):
 
     def _at_once(self, x: Tensor, memory: Memory) -> Tensor:
         """No step waits for a context: the fused kernel runs over all of them."""
-        told = memory.held("fed")[0].held[0][:, None].expand(-1, x.shape[1], -1) if self.fed else None
+        told = memory.fed.held[0][:, None].expand(-1, x.shape[1], -1) if memory.fed and self.fed else None
         x = x if told is None else torch.cat([x, told], -1)
-        for i, (cell, entry) in enumerate(zip(self.cells, memory.held("state"), strict=True)):
+        for i, (cell, entry) in enumerate(zip(self.cells, memory.held(), strict=True)):
             x = dropped(x, self.dropout, self.training) if i else x
-            steps = x.shape[1]
-            if steps == 1:  # the fused kernel would prepare its weights anew for every step
+            if x.shape[1] == 1:  # the fused kernel would prepare its weights anew for every step
                 state = cell.step(cell.project(x[:, 0]), entry.held)
                 x = state[0][:, None]
             else:
                 x, state = cell.run(x, entry.held)
-            entry.replace(*state, steps=steps)
+            entry.replace(*state)
         if self.attention is not None:
             told = self._look(x, memory)
         return x if told is None else self._read_out(x, told)
 
     def _step_by_step(self, x: Tensor, memory: Memory) -> Tensor:
         """Each step waits for a context that depends on the one before."""
-        first, steps = self.cells[0], x.shape[1]
+        assert memory.fed is not None
+        first = self.cells[0]
         projected, weight_fed = first.project(x).unbind(1), first.weight_ih[:, self.width :]
-        states, fed = [entry.held for entry in memory.held("state")], memory.held("fed")[0].held[0]
+        states, fed = [entry.held for entry in memory.held()], memory.fed.held[0]
         tops, contexts = [], []
         for step in projected:
             if self.order == "luong_feeding":  # the new state asks
@@ -126,9 +125,9 @@ class RecurrentDecoder(Decoder):
                 fed = told
                 tops.append(states[-1][0])
                 contexts.append(told)
-        for entry, state in zip(memory.held("state"), states, strict=True):
-            entry.replace(*state, steps=steps)
-        memory.held("fed")[0].replace(fed, steps=0)
+        for entry, state in zip(memory.held(), states, strict=True):
+            entry.replace(*state)
+        memory.fed.replace(fed)
         out = torch.stack(tops, 1)
         return self._read_out(out, torch.stack(contexts, 1)) if contexts else out
 
@@ -140,7 +139,7 @@ class RecurrentDecoder(Decoder):
 
     def _look(self, queries: Tensor, memory: Memory) -> Tensor:
         assert self.attention is not None
-        looked: Tensor = self.attention(queries, None, memory.source_mask(), memory=memory["cross"][0])
+        looked: Tensor = self.attention(queries, None, memory.source_mask(), memory=memory.cross[0])
         return looked
 
     def _read_out(self, state: Tensor, told: Tensor) -> Tensor:

@@ -6,13 +6,13 @@ from torch import Tensor
 from regard.model.attention import Attention, Pattern, Site
 from regard.model.dropout import dropped
 from regard.model.mask import Mask
-from regard.model.memory import Held, Memory
+from regard.model.memory import Memory
 from regard.model.mlp import Mlp
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
 from regard.model.positions import Places, Positions
 from regard.model.residual import Residual
-from regard.model.stack import Decoder, Encoded, Source
+from regard.model.stack import Decoder, DecoderSite, Encoded
 from regard.model.transformer.encoder import whereabouts
 from regard.model.transformer.layer import Kit, Reading, TransformerLayer
 from regard.recipe import Count, Part, Share, choose
@@ -27,8 +27,7 @@ class TransformerDecoder(Decoder):
 
     def __init__(
         self,
-        width: int,
-        source: Source | None,
+        site: DecoderSite,
         *,
         layers: Count = 6,
         attention: Part[Attention] = choose("multihead"),
@@ -41,39 +40,43 @@ class TransformerDecoder(Decoder):
         dropout: Share = 0.0,
     ) -> None:
         super().__init__()
+        width, source = site.width, site.source
         self.dropout, self.out_width = dropout, width
         self.pattern = pattern.build().mask() & Mask(causal=True)
         self.positions = positions.build(width)
+        self.limit = self.positions.limit
         kit = Kit(norm, residual, mlp, dropout)
-        site = Site(width, None, self.pattern, self.positions)
+        inside = Site(width, None, self.pattern, self.positions)
         across = None if source is None else Site(width, source.width)
         self.layers = ModuleList(
-            TransformerLayer(site, kit, attention, cross.build(across) if across else None) for _ in range(layers)
+            TransformerLayer(inside, kit, attention, cross.build(across) if across else None) for _ in range(layers)
         )
         self.close = kit.around(width).closing()
 
     def start(self, encoded: Encoded | None, rows: int) -> Memory:
-        memory = Memory(past=[layer.attention.start() for layer in self.layers])
-        if encoded is not None:
-            crosses = [layer.cross for layer in self.layers if layer.cross is not None]
-            memory.entries["cross"] = [cross.remember(encoded.states, encoded.mask()) for cross in crosses]
-            if encoded.lengths is not None:
-                memory.entries["lengths"] = [Held(encoded.lengths)]
-        return memory
+        layers = [layer.attention.start() for layer in self.layers]
+        if encoded is None:
+            return Memory(rows, layers)
+        crosses = [layer.cross for layer in self.layers if layer.cross is not None]
+        read = [cross.remember(encoded.states, encoded.mask()) for cross in crosses]
+        return Memory(rows, layers, cross=read, source_lengths=encoded.lengths)
 
     def forward(
         self, x: Float[Tensor, "B T D"], encoded: Encoded | None, mask: Mask, memory: Memory | None = None
     ) -> Float[Tensor, "B T D"]:
-        start = memory.length if memory else 0
-        where = Places(self.positions, whereabouts(mask, start, x.shape[1]))
+        steps = x.shape[1]
+        where = Places(self.positions, memory.where(steps) if memory is not None else whereabouts(mask, 0, steps))
         x = dropped(where.embed(x), self.dropout, self.training)
         seen = self.pattern & mask.padded(mask.key_lengths)
         for i, layer in enumerate(self.layers):
-            x = layer(x, seen, where, memory["past"][i] if memory else None, self._source(encoded, memory, i))
+            past = None if memory is None else memory.layers[i]
+            x = layer(x, seen, where, past, self._source(encoded, memory, i))
+        if memory is not None:
+            memory.advance(steps)
         out: Tensor = self.close(x)
         return out
 
     def _source(self, encoded: Encoded | None, memory: Memory | None, layer: int) -> Reading | None:
-        if memory is not None and memory["cross"]:
-            return Reading(None, memory.source_mask(), memory["cross"][layer])
+        if memory is not None and memory.cross:
+            return Reading(None, memory.source_mask(), memory.cross[layer])
         return None if encoded is None else Reading(encoded.states, encoded.mask())

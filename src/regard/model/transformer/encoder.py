@@ -39,6 +39,7 @@ class TransformerEncoder(Encoder):
         self.dropout, self.pattern = dropout, pattern.build().mask()
         self.looks_ahead = not self.pattern.causal
         self.positions = positions.build(width)
+        self.limit = self.positions.limit
         kit = Kit(norm, residual, mlp, dropout)
         site = Site(width, None, self.pattern, self.positions)
         self.layers = ModuleList(TransformerLayer(site, kit, attention) for _ in range(layers))

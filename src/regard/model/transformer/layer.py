@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.model.attention import Attention, Site
 from regard.model.mask import Mask
+from regard.model.mechanism import Block, Mechanism
 from regard.model.memory import Entry
 from regard.model.mlp import Mlp
 from regard.model.norms import Norm
@@ -28,7 +29,7 @@ class Kit:
         return self.residual.build(self.norm.build(width), self.dropout)
 
 
-class TransformerLayer(nn.Module):
+class TransformerLayer(Block):
     """Self-attention, in a decoder cross-attention, and an MLP [N2:281-289, N2:662-668].
 
     Only attention moves anything between positions; norms and the MLP work on each alone [N3:144-145].
@@ -39,6 +40,11 @@ class TransformerLayer(nn.Module):
         self.attention, self.around_attention = attention.build(site), kit.around(site.width)
         self.cross, self.around_cross = cross, kit.around(site.width) if cross else None
         self.mlp, self.around_mlp = kit.mlp.build(site.width), kit.around(site.width)
+        self.adds = self.around_mlp.adds
+
+    def ends(self) -> list[Tensor]:
+        parts: list[Mechanism | None] = [self.attention, self.cross, self.mlp]
+        return [end for part in parts if part is not None for end in part.ends()]
 
     def forward(
         self,

@@ -58,6 +58,10 @@ class Patches(ImageBody):
                 "pooling: [CLS] stands first and this encoder looks only back, so it sees nothing; choose mean"
             )
 
+    def initial(self) -> None:
+        if self.cls is not None:
+            nn.init.normal_(self.cls, std=0.02)
+
     def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B D"]:
         x = self.embed(pixels)
         if self.cls is not None:

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.model.mechanism import Block
 from regard.model.vision.body import ImageBody
 from regard.recipe import Count
 
@@ -24,7 +25,7 @@ class Resnet(ImageBody):
         widths = [width * 2**stage for stage in range(stages)]
         self.blocks = nn.Sequential(
             *(
-                Block(
+                ResnetBlock(
                     widths[max(stage - 1, 0)] if i == 0 else widths[stage], widths[stage], 2 if stage and i == 0 else 1
                 )
                 for stage in range(stages)
@@ -38,7 +39,7 @@ class Resnet(ImageBody):
         return x.mean((2, 3))
 
 
-class Block(nn.Module):
+class ResnetBlock(Block):
     """relu(x + conv(relu(conv(x))))."""
 
     def __init__(self, in_width: int, width: int, stride: Literal[1, 2]) -> None:

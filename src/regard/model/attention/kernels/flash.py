@@ -36,6 +36,7 @@ def fused(
     dropout: float,
     causal: bool = False,
 ) -> Tensor:
+    """torch's fused attention; with fewer keys than queries, heads share them."""
     return F.scaled_dot_product_attention(
         asked, keys, values, mask, dropout, causal, scale=scale, enable_gqa=asked.shape[1] != keys.shape[1]
     )
@@ -53,6 +54,8 @@ def _additive(asked: Tensor, keys: Tensor, view: View) -> Tensor | None:
         pass
     elif mask.segments is not None or ((mask.causal or mask.window is not None) and not single):
         visible = mask.dense(queries_at, keys_at)
+    elif view.ragged:
+        visible = (keys_at >= 0)[:, None, None]
     elif mask.key_lengths is not None:
         visible = (keys_at < mask.key_lengths[:, None])[:, None, None]
     bias = view.bias(queries_at, keys_at)

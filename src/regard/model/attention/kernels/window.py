@@ -5,13 +5,16 @@ with the global ones put before them; one small mask, the same for every block, 
 exact window. The rows at both ends, and global rows that see everything, are done apart.
 """
 
+from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
+from regard.model.attention.kernels.blocks import End, Windowed, Work
 from regard.model.attention.kernels.flash import flash, fused
+from regard.model.attention.kernels.plan import Plan, shown
 from regard.model.attention.view import View
 from regard.model.mask import Mask
 
@@ -27,97 +30,64 @@ def window(
     dropout: float = 0.0,
 ) -> Float[Tensor, "B H T C"]:
     """Self-attention with a window, and with global positions if the mask has any."""
-    mask, length, plan = view.mask, asked.shape[2], _Plan(view.mask, asked.shape[2], asked.device)
+    plan = Plan(view.mask, asked.shape[2], BLOCK, asked.device)
     if plan.count < 1:
         return flash(asked, keys, values, view, scale, dropout)
-
-    def edge(low: int, high: int) -> Tensor:
-        rows, columns = torch.arange(low, high, device=asked.device), plan.reached(low, high)
-        part = _shown(view, rows[None], columns[None], len(asked))
-        return fused(
-            asked[:, :, low:high], keys[:, :, columns], values[:, :, columns], part, scale=scale, dropout=dropout
-        )
-
-    moves = torch.arange(plan.count, device=asked.device)[:, None] * BLOCK
-    rows, columns = (
-        torch.arange(plan.start, plan.start + BLOCK, device=asked.device),
-        plan.reached(plan.start, plan.start + BLOCK),
-    )
+    ends = _ends(view, plan, len(asked), scale, dropout)
+    if _direct(asked, keys, values, dropout):
+        out: Tensor = Windowed.apply(asked, keys, values, Work(view, plan, ends, scale))  # type: ignore[no-untyped-call]
+        return out
     middle = fused(
-        asked[:, :, plan.start : plan.stop].transpose(1, 2).reshape(-1, BLOCK, *asked.shape[1::2]).transpose(1, 2),
+        plan.cut(asked, 0, plan.count),
         _Spread.apply(keys, plan),  # type: ignore[no-untyped-call]
         _Spread.apply(values, plan),  # type: ignore[no-untyped-call]
-        _shown(view, rows + moves, columns + moves * (columns >= plan.low), len(asked)),
+        plan.shown(view, len(asked), 0, plan.count),
         scale=scale,
         dropout=dropout,
     )
-    parts = [edge(0, plan.start).transpose(1, 2), middle.transpose(1, 2).reshape(len(asked), -1, *middle.shape[1::2])]
-    if plan.stop < length:
-        parts.append(edge(plan.stop, length).transpose(1, 2))
-    if mask.first and not mask.causal:
-        everything = view.through(Mask(key_lengths=mask.key_lengths))
-        seen = flash(asked[:, :, : mask.first], keys, values, everything, scale, dropout)
-        parts[:1] = [seen.transpose(1, 2), parts[0][:, mask.first :]]
+    edges = [end.mix(*end.given(asked, keys, values)).transpose(1, 2) for end in ends]
+    parts = [edges[0], middle.transpose(1, 2).reshape(len(asked), -1, *middle.shape[1::2]), *edges[1:2]]
+    if plan.first and not view.mask.causal:
+        parts = [edges[-1], edges[0][:, plan.first :], *parts[1 : len(ends)]]
     return torch.cat(parts, 1).transpose(1, 2)
 
 
-class _Plan:
-    """How n rows are cut: edges before `start` and after `stop`, `count` blocks in between."""
+def _ends(view: View, plan: Plan, batch: int, scale: float, dropout: float) -> list[End]:
+    """The rows before and after the blocks; then, where they see everything, the global ones."""
 
-    def __init__(self, mask: Mask, length: int, device: torch.device) -> None:
-        assert mask.window is not None
-        self.first, self.length, self.device = mask.first, length, device
-        self.back = _up(mask.window - 1)
-        self.ahead = 0 if mask.causal else self.back
-        self.start = _up(self.back + mask.first)
-        self.low = self.start - self.back
-        self.count = (length - self.ahead - self.start) // BLOCK
-        self.stop = self.start + self.count * BLOCK
-        self.pieces = self.count + (self.back + self.ahead) // BLOCK
+    def edge(low: int, high: int) -> End:
+        columns = plan.reached(low, high)
+        part = shown(view, torch.arange(low, high, device=plan.device)[None], columns[None], batch)
+        return End(low, high, columns, partial(fused, mask=part, scale=scale, dropout=dropout))
 
-    def reached(self, low: int, high: int) -> Int[Tensor, "S"]:
-        """The keys shown to rows low to high: the global ones, and those near."""
-        near = torch.arange(max(0, low - self.back), min(self.length, high + self.ahead), device=self.device)
-        return near if low < self.start else torch.cat([torch.arange(self.first, device=self.device), near])
+    ends = [edge(0, plan.start)]
+    if plan.stop < plan.length:
+        ends.append(edge(plan.stop, plan.length))
+    if plan.first and not view.mask.causal:
+        everything = view.through(Mask(key_lengths=view.mask.key_lengths))
+        all_keys = torch.arange(plan.length, device=plan.device)
+        ends.append(End(0, plan.first, all_keys, partial(flash, view=everything, scale=scale, dropout=dropout)))
+    return ends
 
 
-def _shown(view: View, rows: Int[Tensor, "N T"], columns: Int[Tensor, "N S"], batch: int) -> Tensor:
-    """The masks of N blocks: one for all, unless padding or a slant towards global keys makes them differ."""
-    mask = view.mask
-    visible = mask.structure().dense(rows[0], columns[0])
-    if mask.key_lengths is not None and not mask.pads_last:
-        real = columns < mask.key_lengths[:, None, None]  # B N S
-        visible = visible & real.flatten(0, 1)[:, None, None]
-    bias = view.bias(rows, columns) if mask.first else view.bias(rows[0], columns[0])
-    if bias is None:
-        return visible
-    bias = bias.repeat(batch, 1, 1, 1) if len(bias) > 1 else bias
-    return bias.masked_fill(~visible, float("-inf"))
-
-
-def _up(size: int) -> int:
-    return -(-size // BLOCK) * BLOCK
+def _direct(asked: Tensor, keys: Tensor, values: Tensor, dropout: float) -> bool:
+    """Whether torch's fused attention on a CPU would take these as they are, and nobody traces what happens."""
+    alike = asked.shape[1] == keys.shape[1] and asked.shape[3] == values.shape[3]
+    plain = not dropout and not torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
+    return asked.device.type == "cpu" and alike and plain
 
 
 class _Spread(torch.autograd.Function):
     """[B G T K] → [B·count G S K]: to every block the keys it is shown; summed on the way back."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, plan: _Plan) -> Tensor:
+    def forward(ctx: Any, x: Tensor, plan: Plan) -> Tensor:
         ctx.plan, ctx.shape = plan, x.shape
-        flat = x.transpose(1, 2)
-        blocks = flat[:, plan.low : plan.low + plan.pieces * BLOCK].unflatten(1, (plan.pieces, BLOCK))
-        parts = [blocks[:, i : i + plan.count] for i in range(plan.pieces - plan.count + 1)]
-        parts.insert(0, flat[:, None, : plan.first].expand(-1, plan.count, -1, -1, -1))
-        return torch.cat(parts, 2).flatten(0, 1).transpose(1, 2)
+        return plan.spread(x, 0, plan.count)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        plan, (rows, groups, length, width) = ctx.plan, ctx.shape
-        grad = grads[0].transpose(1, 2).unflatten(0, (rows, plan.count))
-        total = grad.new_zeros(rows, length, groups, width)
-        blocks = total[:, plan.low : plan.low + plan.pieces * BLOCK].unflatten(1, (plan.pieces, BLOCK))
-        for i, part in enumerate(grad[:, :, plan.first :].split(BLOCK, 2)):
-            blocks[:, i : i + plan.count] += part
-        total[:, : plan.first] += grad[:, :, : plan.first].sum(1)
+        rows, groups, length, width = ctx.shape
+        total = grads[0].new_zeros(rows, length, groups, width)
+        ctx.plan.collect(total, grads[0], 0, ctx.plan.count)
         return total.transpose(1, 2), None

@@ -11,11 +11,13 @@ import torch
 from jaxtyping import Float, Int, Int8
 from torch import Tensor, nn
 
+from regard.errors import InputError
+
 MOST = 64  # seven bits for weights, eight for what comes in: AVX2 adds 2 · 64 · 255 in 16 bits, and no more
 
 
-class Rounded(nn.Module):
-    """A linear layer in eight bits."""
+class QuantizedLinear(nn.Module):
+    """A linear layer in eight bits: y = scale_x · scale_w · (round(x/scale_x) · round(W/scale_w)) + b."""
 
     def __init__(self, rows: Int8[Tensor, "O I"], scales: Float[Tensor, "O"], bias: Tensor | None) -> None:
         super().__init__()
@@ -28,45 +30,35 @@ class Rounded(nn.Module):
         self._packed = torch.ops.quantized.linear_prepack(weight, bias)
 
     @classmethod
-    def of(cls, linear: nn.Linear) -> "Rounded":
+    def of(cls, linear: nn.Linear) -> "QuantizedLinear":
+        """The same layer with its weights rounded."""
         weight = linear.weight.detach()
         scales = (weight.abs().amax(1) / MOST).clamp(min=1e-12)
         rows = (weight / scales[:, None]).round().to(torch.int8)
         return cls(rows, scales, None if linear.bias is None else linear.bias.detach())
 
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
+        _refuse(x.device)
         out: Tensor = torch.ops.quantized.linear_dynamic(x, self._packed, False)
         return out
 
-    def some(self, chosen: Int[Tensor, "C"]) -> "Rounded":
+    def select(self, chosen: Int[Tensor, "C"]) -> "QuantizedLinear":
         """Only some of the rows."""
-        return Rounded(self.rows[chosen], self.scales[chosen], None if self.bias is None else self.bias[chosen])
+        bias = None if self.bias is None else self.bias[chosen]
+        return QuantizedLinear(self.rows[chosen], self.scales[chosen], bias)
 
 
-class Chosen(nn.Module):
-    """Some rows of a linear layer, as a head that knows only some words."""
-
-    def __init__(self, linear: nn.Linear, chosen: Int[Tensor, "C"]) -> None:
-        super().__init__()
-        self.weight = linear.weight.detach()[chosen]
-        self.bias = None if linear.bias is None else linear.bias.detach()[chosen]
-
-    def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N C"]:
-        return nn.functional.linear(x, self.weight, self.bias)
-
-
-def narrowed(head: nn.Module, chosen: Int[Tensor, "C"]) -> nn.Module:
-    """A head over some words only."""
-    if isinstance(head, Rounded):
-        return head.some(chosen)
-    assert isinstance(head, nn.Linear)
-    return Chosen(head, chosen)
-
-
-def rounded(model: nn.Module) -> None:
-    """Every linear layer of a model in eight bits, in place; for use, not for training."""
+def quantize(model: nn.Module) -> None:
+    """Every linear layer of a model in eight bits, in place; for use on a CPU, not for training."""
+    for parameter in model.parameters():
+        _refuse(parameter.device)
     for name, part in list(model.named_children()):
         if isinstance(part, nn.Linear):
-            setattr(model, name, Rounded.of(part))
+            setattr(model, name, QuantizedLinear.of(part))
         else:
-            rounded(part)
+            quantize(part)
+
+
+def _refuse(device: torch.device) -> None:
+    if device.type != "cpu":
+        raise InputError(f"int8: eight-bit products run on a CPU, and this model is on {device}; leave out int8")

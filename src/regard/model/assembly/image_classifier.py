@@ -1,0 +1,32 @@
+"""An image body and a head."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.model.assembly.assembly import Assembly
+from regard.model.initial import initialise
+from regard.model.vision import ImageBody
+from regard.recipe import Count, Part, choose
+
+
+class ImageClassifier(Assembly):
+    """One vector per image, and a class from it [N0:155-189]."""
+
+    sequence = False
+
+    def __init__(
+        self, *, classes: Count = 10, channels: Count = 3, size: Count = 224, body: Part[ImageBody] = choose("patches")
+    ) -> None:
+        super().__init__()
+        self.channels, self.size = channels, size
+        self.body = body.build(channels, size)
+        self.head = nn.Linear(self.body.out_width, classes)
+        initialise(self)
+
+    def example(self, rows: int, length: int) -> tuple[Tensor, ...]:
+        return (torch.zeros(rows, self.channels, self.size, self.size),)
+
+    def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B V"]:
+        logits: Tensor = self.head(self.body(pixels))
+        return logits

@@ -1,0 +1,118 @@
+"""Eight-bit products: exact where nothing needs rounding, near elsewhere, never over the edge of 16 bits."""
+
+import pytest
+import torch
+from torch import nn
+
+from regard.errors import InputError
+from regard.model.assembly import Seq2Seq
+from regard.model.build import build
+from regard.model.head import select_rows
+from regard.model.quantize import MOST, QuantizedLinear, quantize
+
+
+def linear(wide: int, out: int, bias: bool = True, seed: int = 1) -> nn.Linear:
+    torch.manual_seed(seed)
+    return nn.Linear(wide, out, bias)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("wide", [5, 64, 300])
+def test_the_product_of_operands_that_need_no_rounding_is_exact(wide: int, bias: bool) -> None:
+    """All on steps of powers of two, from end to end of their ranges: not a bit may be lost."""
+    plain, maker = linear(wide, 40, bias), torch.Generator().manual_seed(2)
+    weight = torch.randint(-MOST, MOST + 1, (40, wide), generator=maker)
+    weight[:, 0] = MOST
+    x = torch.randint(-128, 128, (3, 7, wide), generator=maker)
+    x[0, 0, 0], x[0, 0, 1] = -128, 127
+    with torch.no_grad():
+        plain.weight.copy_(weight * 2.0 ** (torch.arange(40) % 5 - 6)[:, None])
+        if plain.bias is not None:
+            plain.bias.copy_(torch.arange(40) / 8 - 2)
+        wanted = plain.double()(x.double() / 32).float()
+    eight = QuantizedLinear.of(plain.float())
+    assert torch.equal(eight.rows, weight.to(torch.int8))
+    assert torch.equal(eight(x / 32), wanted)
+
+
+@pytest.mark.parametrize("wide", [5, 64, 300])
+def test_what_comes_in_is_off_by_half_a_step_at_most(wide: int) -> None:
+    eight, x = QuantizedLinear.of(linear(wide, 40, bias=False)), torch.randn(3, 7, wide)
+    weight = (eight.rows * eight.scales[:, None]).double()
+    step = (max(float(x.max()), 0.0) - min(float(x.min()), 0.0)) / 255
+    off = (eight(x).double() - x.double() @ weight.T).abs()
+    assert (off <= 0.501 * step * weight.abs().sum(1)).all()
+
+
+def test_weights_are_rounded_row_by_row_to_half_a_step() -> None:
+    plain = linear(64, 40)
+    with torch.no_grad():
+        plain.weight[3] *= 100
+        plain.weight[4] = 0
+    eight = QuantizedLinear.of(plain)
+    assert int(eight.rows.abs().max()) == MOST
+    error = (eight.rows * eight.scales[:, None] - plain.weight).abs().amax(1)
+    assert (error <= 0.501 * plain.weight.abs().amax(1) / MOST).all()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_no_sum_of_two_products_is_cut_off(sign: float) -> None:
+    """Operands as large as they come: instructions that add pairs in 16 bits would saturate above 32,767."""
+    plain = linear(512, 16, bias=False)
+    with torch.no_grad():
+        plain.weight.fill_(sign)
+    torch.testing.assert_close(QuantizedLinear.of(plain)(torch.ones(4, 512)), torch.full((4, 16), 512 * sign))
+
+
+def test_what_comes_out_is_near_the_product_in_float() -> None:
+    plain = linear(256, 1000)
+    x = torch.randn(320, 256)
+    wanted = plain(x).detach()
+    off = (QuantizedLinear.of(plain)(x) - wanted).pow(2).mean().sqrt() / wanted.std()
+    assert float(off) < 0.02
+
+
+@pytest.mark.parametrize("eight", [False, True])
+def test_a_narrowed_head_gives_the_same_numbers_for_fewer_words(eight: bool) -> None:
+    plain = linear(32, 100)
+    head = QuantizedLinear.of(plain) if eight else plain
+    x, chosen = torch.randn(6, 32), torch.tensor([0, 1, 7, 50, 99])
+    torch.testing.assert_close(select_rows(head, chosen)(x), head(x)[:, chosen], rtol=0, atol=1e-6)
+
+
+def test_every_linear_layer_of_a_model_is_rounded_and_nothing_else() -> None:
+    model = build("transformer-tiny", "model.source_vocab_size=50", "model.target_vocab_size=50").eval()
+    assert isinstance(model, Seq2Seq)
+    source, target = torch.randint(4, 50, (3, 6)), torch.randint(4, 50, (3, 5))
+    with torch.inference_mode():
+        wanted = model(source, target)
+        count = sum(isinstance(part, nn.Linear) for part in model.modules())
+        quantize(model)
+        found = model(source, target)
+    assert not any(isinstance(part, nn.Linear) for part in model.modules())
+    assert sum(isinstance(part, QuantizedLinear) for part in model.modules()) == count > 40
+    assert 0 < float((found - wanted).abs().mean() / wanted.std()) < 0.05
+
+
+@pytest.mark.parametrize("mlp", ["relu", "gelu", "swiglu", "experts"])
+def test_a_model_in_eight_bits_runs_with_gradients_on(mlp: str) -> None:
+    decoder = {"kind": "transformer", "layers": 2, "mlp": mlp}
+    model = build({"model": {"kind": "language_model", "width": 16, "vocab_size": 9, "decoder": decoder}}).eval()
+    quantize(model)
+    tokens = torch.randint(9, (2, 5))
+    with torch.no_grad():
+        wanted = model(tokens)
+    torch.testing.assert_close(model(tokens).detach(), wanted)
+
+
+def test_devices_other_than_a_cpu_are_refused_before_anything_is_changed() -> None:
+    with torch.device("meta"):
+        model = nn.Sequential(nn.Linear(3, 4))
+    with pytest.raises(InputError, match="int8: eight-bit products run on a CPU, and this model is on meta"):
+        quantize(model)
+    assert isinstance(model[0], nn.Linear)
+
+
+def test_so_is_what_was_moved_there_afterwards() -> None:
+    with pytest.raises(InputError, match="run on a CPU"):
+        QuantizedLinear.of(linear(3, 4))(torch.zeros(1, 3, device="meta"))
