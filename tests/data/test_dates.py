@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.data.data import SPLITS
 from regard.data.dates import WITH_WEEKDAY, WITHOUT_WEEKDAY, Dates, languages, write
-from regard.data.pairs import SPLITS
 
 few = settings(deadline=None, max_examples=30, derandomize=True)
 DAY = date(2026, 11, 15)

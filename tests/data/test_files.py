@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.files import Files
-from regard.data.pairs import SPLITS, Pair, Split
+from regard.data.data import SPLITS, Report, Split
+from regard.data.files import BAD, ELSEWHERE, EMPTY, Files
+from regard.data.pairs import Pair
 from regard.errors import InputError
 
 few = settings(deadline=None, max_examples=30, derandomize=True)
@@ -62,6 +63,12 @@ def files(train: str, valid_share: float = 0.0, test_share: float = 0.0, valid: 
     return Files(train=train, valid=valid, source="de", target="en", seed=seed, **shares)
 
 
+def read(data: Files, split: Split) -> tuple[list[tuple[int, Pair]], Report]:
+    """Numbered pairs, and the report of them."""
+    report = Report()
+    return list(data.numbered(split, report)), report
+
+
 def tsv(folder: Path, lines: list[str | bytes], name: str = "train") -> str:
     raw = [line.encode() if isinstance(line, str) else line for line in lines]
     (folder / f"{name}.tsv").write_bytes(b"".join(line + b"\n" for line in raw))
@@ -106,7 +113,7 @@ def test_an_empty_file_is_refused(kind: str, tmp_path: Path) -> None:
         list(files(name).read("train"))
 
 
-def test_what_is_left_out_is_counted_with_its_first_line(tmp_path: Path) -> None:
+def test_what_is_left_out_is_counted_with_its_first_lines(tmp_path: Path) -> None:
     lines: list[str | bytes] = [f"a {n}\tb {n}" for n in range(60)]
     lines[4] = "\tonly english"
     lines[9] = "only german\t  "
@@ -115,12 +122,14 @@ def test_what_is_left_out_is_counted_with_its_first_line(tmp_path: Path) -> None
     lines[31] = "no tab"
     lines[40] = b"zero\0\tzero"
     data = files(tsv(tmp_path, lines))
-    assert len(list(data.read("train"))) == 54
-    assert str(data.troubles["train"]) == (
-        "3 with an empty side (first in line 5), 3 not UTF-8 or not in the form asked for (first in line 31)"
-    )
-    list(data.read("train"))
-    assert data.troubles["train"].count("with an empty side") == 3
+    for _ in range(2):  # a report of its own each time
+        found, report = read(data, "train")
+        assert len(found) == report.kept == 54
+        assert [number for number, _ in found] == [n + 1 for n in range(60) if n not in (4, 9, 20, 30, 31, 40)]
+        assert str(report) == (
+            "54, 6 left out: 3 with an empty side (lines 5, 10, 21); "
+            "3 not UTF-8 or not in the form asked for (lines 31, 32, 41)"
+        )
 
 
 def test_an_empty_or_broken_line_of_one_file_takes_its_partner_with_it(tmp_path: Path) -> None:
@@ -128,10 +137,9 @@ def test_an_empty_or_broken_line_of_one_file_takes_its_partner_with_it(tmp_path:
     (tmp_path / "train.en").write_bytes(b"one\ntwo\nthree\nfour\n" + b"more\n" * 40)
     data = files(f"{tmp_path}/train")
     assert list(data.read("train")) == [("eins", "one"), ("drei", "three"), *[("mehr", "more")] * 40]
-    assert data.troubles["train"].found == {
-        "with an empty side": [1, 2],
-        "not UTF-8 or not in the form asked for": [1, 4],
-    }
+    found, report = read(data, "train")
+    assert report.left_out == {EMPTY: [1, 2], BAD: [1, 4]}
+    assert found[1] == (3, ("drei", "three"))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +155,7 @@ def test_a_row_of_another_kind_is_counted(row: str, tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text(whole * 10 + row + "\n" + whole * 10)
     data = files(f"{tmp_path}/train.jsonl", valid_share=0.1)
     assert Counter(pair for split in ("train", "valid") for pair in data.read(split)) == {("a 😀", "b"): 20}
-    assert data.troubles["train"].found == {"not UTF-8 or not in the form asked for": [1, 11]}
+    assert read(data, "train")[1].left_out == {BAD: [1, 11]}
 
 
 def test_what_is_mostly_no_text_is_refused(tmp_path: Path) -> None:
@@ -177,6 +185,49 @@ def test_a_damaged_package_is_refused(packed: str, damage: str, tmp_path: Path) 
     (tmp_path / f"train.tsv{packed}").write_bytes(damaged)
     with pytest.raises(InputError, match=rf"train\.tsv{packed}: cannot be read: "):
         list(files(f"{tmp_path}/train.tsv{packed}").read("train"))
+
+
+def test_lines_that_are_held_out_in_a_file_are_told_with_their_numbers(tmp_path: Path) -> None:
+    train = tsv(tmp_path, [f"{n}\t{n}" for n in range(30)])
+    valid = tsv(tmp_path, ["5\t5", "", "17\t17", "v\tv"], "valid")
+    test = tsv(tmp_path, ["29\t29"], "test")
+    data = Files(train=train, valid=valid, test=test, source="de", target="en")
+    reports = {split: read(data, split)[1] for split in SPLITS}
+    assert reports["train"] == Report(27, {ELSEWHERE: [3, 6, 18, 30]})
+    assert str(reports["train"]) == "27, 3 left out: 3 also held out (lines 6, 18, 30)"
+    assert reports["valid"] == Report(3, {EMPTY: [1, 2]})
+    assert reports["test"] == Report(1)
+
+
+def test_held_out_shares_do_not_repeat_what_is_wrong_with_the_training_file(tmp_path: Path) -> None:
+    lines: list[str | bytes] = [f"{n}\t{n}" for n in range(200)]
+    lines[3], lines[4] = "", b"\xff\tx"
+    data = files(tsv(tmp_path, lines), 0.2, 0.2)
+    reports = {split: read(data, split)[1] for split in SPLITS}
+    assert reports["train"].left_out == {EMPTY: [1, 4], BAD: [1, 5]}
+    assert reports["valid"].left_out == reports["test"].left_out == {}
+    assert sum(report.kept for report in reports.values()) == 198
+    assert reports["valid"].kept > 20 < reports["test"].kept
+
+
+def test_nothing_but_troubles_is_refused_with_them(tmp_path: Path) -> None:
+    name = tsv(tmp_path, ["a\t", "\tb"])
+    with pytest.raises(InputError, match=r"train\.tsv: no sentence pair in it; 0, 2 left out: 2 with an empty side"):
+        list(files(name).read("train"))
+
+
+def test_a_file_that_may_not_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, opened = files(tsv(tmp_path, ["a\tb"])), Path.open
+
+    def refuse(path: Path, *rest: str) -> object:
+        if path.suffix == ".tsv":
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *rest)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    for use in (data.fingerprint, lambda: list(data.read("train"))):
+        with pytest.raises(InputError, match=r"train\.tsv: cannot be read: .*Permission denied$"):
+            use()
 
 
 def test_a_missing_file_is_said_with_what_mends_it(tmp_path: Path) -> None:
@@ -236,11 +287,12 @@ def test_what_is_in_a_validation_file_is_nowhere_else(train: list[Pair], valid: 
         ]
         data = files(names[0], 0.3, share, valid=names[1])
         splits: dict[Split, list[Pair]] = {split: list(data.read(split)) for split in SPLITS}
+        _, found = read(data, "train")
     assert splits["valid"] == whole(valid)
     assert not {*splits["train"], *splits["test"]} & {*splits["valid"]}
     assert {*splits["train"], *splits["test"]} == {*own, *whole(train)} - {*whole(valid)}
     assert bool(splits["test"]) == bool(share)
-    assert data.troubles["train"].count("also in the validation or test file") >= 10
+    assert found.count(ELSEWHERE) >= 10
 
 
 def test_the_fingerprint_is_that_of_the_content(tmp_path: Path) -> None:
@@ -252,6 +304,20 @@ def test_the_fingerprint_is_that_of_the_content(tmp_path: Path) -> None:
     with (tmp_path / "here" / "train.en").open("a") as file:
         file.write(" ")
     assert files(here).fingerprint() != known
+
+
+def test_files_are_looked_at_once_when_the_fingerprint_is_first_asked_for(tmp_path: Path) -> None:
+    """So that data that are moved or changed later do not stop a run."""
+    name = tsv(tmp_path, ["a\tb"])
+    data, late = files(name), files(name)
+    known = data.fingerprint()
+    Path(name).write_text("c\td\n")
+    assert data.fingerprint() == known
+    assert late.fingerprint() != known
+    Path(name).unlink()
+    assert data.fingerprint() == known
+    with pytest.raises(InputError, match="no such file"):
+        files(name).fingerprint()
 
 
 @pytest.mark.parametrize("kind", ["parallel", "jsonl", "nested"])

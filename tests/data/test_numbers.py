@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.numbers import Deck, Numbers, deal, languages, spell
-from regard.data.pairs import SPLITS, Pairs, Split
+from regard.data.data import SPLITS, Split
+from regard.data.numbers import Numbers, languages, spell
+from regard.data.pairs import Pairs
 from regard.recipe import Menu, RecipeError, Slot
 
 many = settings(deadline=None, max_examples=100, derandomize=True)
@@ -178,30 +179,3 @@ def test_what_cannot_be_is_refused_with_its_place(options: dict[str, object], sa
     with pytest.raises(RecipeError) as refused:
         menu.order("data", {"kind": "numbers", **options}, "data").build()
     assert str(refused.value).startswith(f"data: {said}")
-
-
-@many
-@given(st.integers(1, 60), st.lists(st.integers(0, 25), max_size=6))
-def test_a_deck_deals_every_card_once(size: int, counts: list[int]) -> None:
-    deck = Deck(size, "a")
-    dealt = [card for count in counts for card in deck.deal(count)]
-    assert len(dealt) == min(size, sum(counts))
-    assert deck.left == size - len(dealt)
-    assert sorted(dealt + deck.deal(size)) == list(range(size))
-
-
-def test_a_deck_may_be_larger_than_memory() -> None:
-    cards = Deck(52**400, "a").deal(100)
-    assert len(set(cards)) == 100
-    assert max(cards) > 52**398
-
-
-@many
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 300), st.integers(1, 5))
-def test_decks_give_evenly_as_far_as_they_reach(sizes: list[int], count: int, share: int) -> None:
-    given_by = Counter(place for place, _ in deal([Deck(size, str(n)) for n, size in enumerate(sizes)], count, share))
-    limits = [size // share for size in sizes]
-    assert given_by.total() == min(count, sum(limits))
-    assert all(given_by[place] <= limit for place, limit in enumerate(limits))
-    not_exhausted = [given_by[place] for place, limit in enumerate(limits) if given_by[place] < limit]
-    assert not not_exhausted or max(given_by.values(), default=0) - min(not_exhausted) <= 1

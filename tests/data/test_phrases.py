@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from regard.data.pairs import SPLITS
+from regard.data.data import SPLITS
 from regard.data.phrases import ORDER, PHRASES, Language, Phrases
 
 LETTERS: dict[str, str] = {

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from regard.data import registry
+from regard.data import download, registry
+from regard.data.data import SPLITS
 from regard.data.files import Files
-from regard.data.pairs import SPLITS
 from regard.errors import InputError
 
 REAL = registry.catalogue()["homeassistant"]
@@ -66,8 +66,8 @@ def get(tmp_path: Path) -> Path:
 def cached(tmp_path: Path, members: Mapping[str, bytes | str]) -> Path:
     """A wheel that was fetched already."""
     wheel = wheel_of(tmp_path / "made", members)
-    kept = tmp_path / "cache" / f"homeassistant-{REAL.version}.whl"
-    kept.parent.mkdir(exist_ok=True)
+    kept = tmp_path / "cache" / "downloads" / f"homeassistant-{REAL.version}.whl"
+    kept.parent.mkdir(parents=True, exist_ok=True)
     wheel.rename(kept)
     return kept
 
@@ -79,8 +79,8 @@ def everything(folder: Path) -> list[tuple[str, str]]:
 
 def test_pip_fetches_a_damaged_or_missing_wheel_and_nothing_else(tmp_path: Path, shop: Callable[[Path], None]) -> None:
     shop(wheel_of(tmp_path / "shelf", translations()))
-    kept = tmp_path / "cache" / f"homeassistant-{REAL.version}.whl"
-    kept.parent.mkdir()
+    kept = tmp_path / "cache" / "downloads" / f"homeassistant-{REAL.version}.whl"
+    kept.parent.mkdir(parents=True)
     kept.write_bytes(b"half of it")
     folder = get(tmp_path)
     assert ["damaged; fetching it again" in line for line in TOLD] == [True, False, False]
@@ -103,18 +103,18 @@ def test_a_wheel_with_another_sum_is_refused(tmp_path: Path, shop: Callable[[Pat
     wheel_of(tmp_path / "shelf", translations(component="other"))
     with pytest.raises(InputError, match=r"is not the file Regard knows \(sha256 \w{12}…\)\n.*pip config list$"):
         get(tmp_path)
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert list((tmp_path / "cache" / "downloads").iterdir()) == []
     assert not (tmp_path / "out").exists()
 
 
 def test_no_network_is_said_in_two_lines(tmp_path: Path, shop: Callable[[Path], None]) -> None:
     with pytest.raises(InputError, match=r"^homeassistant==\S+: pip could not fetch it: .+\ncheck the network"):
         get(tmp_path)
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert list((tmp_path / "cache" / "downloads").iterdir()) == []
 
 
 def test_a_missing_pip_is_said(tmp_path: Path, shop: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    monkeypatch.setattr(download, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip is missing in .*ensurepip$"):
         get(tmp_path)
 

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from datetime import date
 from functools import cached_property
 from importlib.metadata import version
+from typing import Any
 
-from regard.data.numbers import Deck, check_counts, check_languages, deal_splits
-from regard.data.pairs import Pair, Pairs, Split, digest, held_out
+from regard.data.data import Split, dice
+from regard.data.decks import Deck, check_counts, deal_splits
+from regard.data.numbers import check_languages
+from regard.data.pairs import Pair, Pairs
 from regard.recipe import Count, Number
 
 PLAIN = "iso"
@@ -59,14 +62,14 @@ class Dates(Pairs):
 
     def read(self, split: Split) -> Iterator[Pair]:
         ways = WITH_WEEKDAY if self.weekday else WITHOUT_WEEKDAY
-        wanted = "full" if self.weekday and self.source != PLAIN else "long"
+        answer = "full" if self.weekday and self.source != PLAIN else "long"
         for day in self._days[split]:
-            way = ways[int(len(ways) * held_out((day.isoformat(), "way"), self.seed))]
-            yield write(day, self.source, way), write(day, self.target, wanted)
+            way = ways[int(len(ways) * dice(self.seed, day.isoformat(), "way"))]
+            yield write(day, self.source, way), write(day, self.target, answer)
 
-    def fingerprint(self) -> str:
+    def identity(self) -> list[Any]:
         options = [self.source, self.target, self.weekday, self.counts, self.seed]
-        return digest("dates", version("babel"), self.first.isoformat(), self.last.isoformat(), *options)
+        return [version("babel"), self.first.isoformat(), self.last.isoformat(), *options]
 
 
 def languages() -> list[str]:

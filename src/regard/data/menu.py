@@ -1,27 +1,30 @@
-"""What a recipe may say about data and tokens."""
+"""What a recipe may say about data and tokenizers."""
 
 from regard.data.dates import Dates
 from regard.data.files import Files
 from regard.data.numbers import Numbers
 from regard.data.pairs import Pairs
 from regard.data.phrases import Phrases
-from regard.data.tokens import Bpe, Characters, Cutter, Unigram, Words
+from regard.data.tokenizer import Bpe, Characters, Pretrained, TokenizerTrainer, Unigram, Words
 from regard.data.toys import Toys
 from regard.recipe import Slot
 
+HINT = """say what to learn from: data.train=FILE (FILE.de and FILE.en) data.source=de data.target=en
+or take built-in data: data.kind=numbers; `regard menu pairs` lists them all"""
+
 SLOTS = (
-    Slot(
-        "data",
-        Pairs,
-        "What to learn from",
-        {"files": Files, "numbers": Numbers, "dates": Dates, "phrases": Phrases, "toy": Toys},
-        default="files",
-    ),
-    Slot(
-        "tokens",
-        Cutter,
-        "How text is cut",
-        {"bpe": Bpe, "unigram": Unigram, "words": Words, "characters": Characters},
-        default="bpe",
-    ),
-)
+    Slot("pairs", Pairs, "data: sentence pairs to learn from", {
+        "files": Files,
+        "numbers": Numbers,
+        "dates": Dates,
+        "phrases": Phrases,
+        "toy": Toys,
+    }, default="files", hint=HINT),
+    Slot("tokenizer", TokenizerTrainer, "how text is cut", {
+        "bpe": Bpe,
+        "unigram": Unigram,
+        "words": Words,
+        "characters": Characters,
+        "pretrained": Pretrained,
+    }, default="bpe"),
+)  # fmt: skip

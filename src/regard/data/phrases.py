@@ -1,9 +1,10 @@
 """A small phrasebook in five languages, for a first look at translation."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
-from regard.data.pairs import Pair, Pairs, Split, digest
+from regard.data.data import Split
+from regard.data.pairs import Pair, Pairs
 
 Language = Literal["en", "de", "fr", "it", "ko"]
 ORDER: tuple[Language, ...] = ("en", "de", "fr", "it", "ko")
@@ -174,10 +175,10 @@ class Phrases(Pairs):
 
     def read(self, split: Split) -> Iterator[Pair]:
         held = {phrase for phrases in HELD_OUT.values() for phrase in phrases}
-        wanted = HELD_OUT[split] if split != "train" else [phrase for phrase in PHRASES if phrase not in held]
-        for phrase in wanted:
+        chosen = HELD_OUT[split] if split != "train" else [phrase for phrase in PHRASES if phrase not in held]
+        for phrase in chosen:
             row = (phrase, *PHRASES[phrase])
             yield row[self._sides[0]], row[self._sides[1]]
 
-    def fingerprint(self) -> str:
-        return digest("phrases", self.source, self.target, list(PHRASES.items()), HELD_OUT)
+    def identity(self) -> list[Any]:
+        return [self.source, self.target, list(PHRASES.items()), HELD_OUT]

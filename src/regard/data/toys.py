@@ -3,30 +3,31 @@
 from collections.abc import Iterator
 from functools import cached_property
 from string import ascii_letters
-from typing import Literal
+from typing import Any, Literal
 
-from regard.data.numbers import HELD_SHARE, Deck, deal_splits
-from regard.data.pairs import Pair, Pairs, Split, digest
+from regard.data.data import Split
+from regard.data.decks import HELD_SHARE, Deck, deal_splits
+from regard.data.pairs import Pair, Pairs
 from regard.recipe import Count, Number
 
 
 class Toys(Pairs):
     """Letters to copy, reverse or sort: `c a b` reversed is `b a c`.
 
-    Lengths from `shortest` to `longest` are drawn equally often, each sequence once, as far as
+    Lengths from `min_length` to `max_length` are drawn equally often, each sequence once, as far as
     there are such sequences: where there are too few, a split is smaller than asked for.
-    `test_longest` gives the test split other lengths, to see where a fixed vector fails;
-    0 means the same as `longest`.
+    `test_max_length` gives the test split other lengths, to see where a fixed vector fails;
+    0 means the same as `max_length`.
     """
 
     def __init__(
         self,
         *,
-        task: Literal["copy", "reverse", "sort"] = "reverse",
+        operation: Literal["copy", "reverse", "sort"] = "reverse",
         letters: Count = 10,
-        shortest: Count = 1,
-        longest: Count = 12,
-        test_longest: Number = 0,
+        min_length: Count = 1,
+        max_length: Count = 12,
+        test_max_length: Number = 0,
         train: Count = 20_000,
         valid: Count = 500,
         test: Count = 500,
@@ -34,22 +35,25 @@ class Toys(Pairs):
     ) -> None:
         if letters > len(ascii_letters):
             raise ValueError(f"letters: {letters} is more than the {len(ascii_letters)} there are, from a to Z")
-        for key, length in (("longest", longest), ("test_longest", test_longest or longest)):
-            if length < shortest:
-                raise ValueError(f"{key}: {length} is less than shortest = {shortest}; choose a greater one")
+        for key, length in (("max_length", max_length), ("test_max_length", test_max_length or max_length)):
+            if length < min_length:
+                raise ValueError(f"{key}: {length} is less than min_length = {min_length}; choose a greater one")
             if letters**length < HELD_SHARE:
                 raise ValueError(f"{key}: {length} of {letters} letters make too few sequences; raise it or letters")
-        self.source, self.target = "letters", task
-        self.task, self.letters, self.seed = task, letters, seed
-        self.shortest, self.longest, self.test_longest = shortest, longest, test_longest or longest
+        self.source, self.target = "letters", operation
+        self.operation, self.letters, self.seed = operation, letters, seed
+        self.min_length, self.max_length, self.test_max_length = min_length, max_length, test_max_length or max_length
         self.counts: dict[Split, int] = {"train": train, "valid": valid, "test": test}
 
     @cached_property
     def _sequences(self) -> dict[Split, list[tuple[int, int]]]:
         """Length and number of each sequence: written with `letters` figures, a number is a sequence."""
-        lengths = range(self.shortest, max(self.longest, self.test_longest) + 1)
+        lengths = range(self.min_length, max(self.max_length, self.test_max_length) + 1)
         decks = [Deck(self.letters**length, f"toys {self.seed} {length}") for length in lengths]
-        short, other = decks[: self.longest - self.shortest + 1], decks[: self.test_longest - self.shortest + 1]
+        short, other = (
+            decks[: self.max_length - self.min_length + 1],
+            decks[: self.test_max_length - self.min_length + 1],
+        )
         dealt = deal_splits({"train": short, "valid": short, "test": other}, self.counts, self.seed)
         return {split: [(lengths[place], card) for place, card in cards] for split, cards in dealt.items()}
 
@@ -59,7 +63,7 @@ class Toys(Pairs):
             yield _written(places), _written(self._answer(places))
 
     def _answer(self, places: list[int]) -> list[int]:
-        match self.task:
+        match self.operation:
             case "copy":
                 return places
             case "reverse":
@@ -67,9 +71,9 @@ class Toys(Pairs):
             case "sort":
                 return sorted(places)
 
-    def fingerprint(self) -> str:
-        lengths = [self.shortest, self.longest, self.test_longest]
-        return digest("toy", self.task, self.letters, lengths, self.counts, self.seed)
+    def identity(self) -> list[Any]:
+        lengths = [self.min_length, self.max_length, self.test_max_length]
+        return [self.operation, self.letters, lengths, self.counts, self.seed]
 
 
 def _figures(number: int, letters: int, length: int) -> list[int]:

@@ -1,0 +1,132 @@
+"""A trained tokenizer: texts to ids, ids to texts."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from tokenizers import Tokenizer as Engine
+
+from regard.errors import InputError
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Any tokenizer of the `tokenizers` library, with the ids that have a meaning of their own.
+
+    `prefix` is what `encode` puts before every text so that its first word is cut like all others; `decode`
+    takes it away again. Tokenizers of other makers have their own way, and none here.
+    """
+
+    engine: Engine = field(repr=False)
+    pad: int | None = None
+    bos: int | None = None
+    eos: int | None = None
+    prefix: str = ""
+
+    def __len__(self) -> int:
+        """One more than the highest id."""
+        return 1 + max(self.engine.get_vocab().values(), default=-1)
+
+    @property
+    def special(self) -> frozenset[int]:
+        """Ids that are no text."""
+        return frozenset(token for token in (self.pad, self.bos, self.eos) if token is not None)
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of every text; none is added."""
+        return [encoding.ids for encoding in self.engine.encode_batch(list(texts), add_special_tokens=False)]
+
+    def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Whole texts; a character cut in half by a model shows as �."""
+        special = self.special
+        kept = [[token for token in row if token not in special] for row in rows]
+        return [text.removeprefix(self.prefix) for text in self.engine.decode_batch(kept, skip_special_tokens=False)]
+
+    def stream(self, prompt: Sequence[int] = ()) -> "TextStream":
+        """Text that grows token by token behind a prompt."""
+        return TextStream(self, list(prompt))
+
+    def tokens(self, row: Sequence[int]) -> list[str]:
+        """What each id stands for, to be shown to people."""
+        special, engine = self.special, self.engine
+        named = (engine.id_to_token(token) if token in special else "" for token in row)
+        plain = engine.decode_batch([[token] for token in row], skip_special_tokens=False)
+        return [(name or text).strip() or "␣" for name, text in zip(named, plain, strict=True)]
+
+    def table(self) -> dict[str, Any]:
+        """All there is to know, as JSON can hold it."""
+        special = {"pad": self.pad, "bos": self.bos, "eos": self.eos, "prefix": self.prefix}
+        return special | {"tokenizer": json.loads(self.engine.to_str())}
+
+    @classmethod
+    def open(cls, table: Mapping[str, Any]) -> "Tokenizer":
+        """From what `table` gave."""
+        inner, prefix = table.get("tokenizer"), table.get("prefix")
+        if not isinstance(inner, Mapping) or not isinstance(prefix, str):
+            raise InputError("not a tokenizer: wanted the tables Regard writes")
+        engine, special = open_engine(inner), [table.get(role) for role in ("pad", "bos", "eos")]
+        size = len(cls(engine))
+        for token in special:
+            if token is not None and not (type(token) is int and 0 <= token < size):
+                raise InputError(f"not a tokenizer: {token!r} is no id of its {size:,}")
+        return cls(engine, special[0], special[1], special[2], prefix)
+
+
+def open_engine(table: Mapping[str, Any]) -> Engine:
+    """A tokenizer of the library from its own JSON, with nothing cut off and nothing filled up."""
+    try:
+        engine = Engine.from_str(json.dumps(table))
+        engine.no_truncation()
+        engine.no_padding()
+    except BaseException as error:  # the library raises nothing narrower, and its panics are no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        raise InputError(f"not a tokenizer: {error}") from error
+    return engine
+
+
+class TextStream:
+    """The text of a continuation, exact to the character: prompt and chunks together are the text of all ids.
+
+    Decoded alone, a continuation would lose the space before its first word. Half a character is held back until
+    its other half comes, or `rest` is asked for; one that a prompt ends with is told whole.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, prompt: list[int]) -> None:
+        self._tokenizer, self._ids = tokenizer, prompt
+        self._start, self._told = 0, len(prompt)
+
+    def add(self, token: int) -> str:
+        """What is certain of the text now."""
+        self._ids.append(token)
+        text, start = self._new()
+        return "" if text.endswith("�") else self._tell(text, start)
+
+    def rest(self) -> str:
+        """What was held back."""
+        return self._tell(*self._new())
+
+    def _tell(self, text: str, start: int) -> str:
+        """Ids that say nothing wait for the next ones: how these are written needs something told before them."""
+        if text:
+            self._start, self._told = start, len(self._ids)
+        return text
+
+    def _new(self) -> tuple[str, int]:
+        """What the last chunk and the ids since then say more than the last chunk alone, and where to begin next time.
+
+        That is where this chunk began, unless inside a character: half of one makes all bytes around it unreadable.
+        """
+        if self._start == 0:
+            before, after = self._tokenizer.decode([self._ids[: self._told], self._ids])
+        else:
+            special = self._tokenizer.special
+            window = [token for token in self._ids[self._start : self._told] if token not in special]
+            longer = [token for token in self._ids[self._start :] if token not in special]
+            before, after = self._tokenizer.engine.decode_batch([window, longer], skip_special_tokens=False)
+        if after.startswith(before):
+            return after[len(before) :], self._told
+        same = takewhile(lambda two: two[0] == two[1], zip(before, after, strict=False))
+        return after[sum(1 for _ in same) :], self._start
