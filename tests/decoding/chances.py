@@ -8,15 +8,21 @@ from typing import Any
 import jaxtyping
 import torch
 from hypothesis import HealthCheck, settings
-from torch import Tensor
+from torch import Tensor, nn
 
-from regard.decoding.search import Hypothesis, Writing
+from regard.decoding.engine import Engine
+from regard.decoding.request import Hypothesis, Request
+from regard.decoding.search import Search
+from regard.model.assembly import Writer
 from regard.model.build import build
+from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
+from regard.model.stack import Decoder, Encoded
 
 PAD, BEGIN, END = 0, 1, 2
 VOCABULARY = 6  # the three marks, and three words
 LONGEST = 4
+IMPOSSIBLE = -1e30  # a product with minus infinity would be no number
 some = settings(deadline=None, max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
 few = settings(some, max_examples=5)
 
@@ -32,15 +38,61 @@ def unchecked() -> Iterator[None]:
         jaxtyping.config.update("jaxtyping_disable", before)
 
 
-class Table:
-    """Logits for every beginning of every sentence, random ones or those that are given.
+class Itself(nn.Linear):
+    """A head whose logits are what it is given."""
 
-    A beginning is a number in base V; it is kept once a row, and the sentence once for all its rows.
+    def __init__(self, size: int, dtype: torch.dtype) -> None:
+        super().__init__(size, size, bias=False, dtype=dtype)
+        self.requires_grad_(False).weight.copy_(torch.eye(size))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.masked_fill(x == x.new_tensor(IMPOSSIBLE), -torch.inf)
+
+
+class Looked(Decoder):
+    """Keeps the beginning of a line as a number in base V, once a row, and the sentence once for all its rows."""
+
+    def __init__(self, table: "Table") -> None:
+        super().__init__()
+        self.table, self.out_width = table, table.logits.shape[2]
+
+    def start(self, encoded: Encoded | None, rows: int) -> Memory:
+        raise AssertionError("a table begins by itself")
+
+    def forward(self, x: Tensor, encoded: Encoded | None, mask: Mask, memory: Memory | None = None) -> Tensor:
+        assert memory is not None
+        self.table.asked.append(len(x))
+        self.table.memory = memory
+        (held,), (source,) = memory.held(), memory.cross
+        for tokens in x.long().unbind(1):
+            held.replace(held.held[0] * self.out_width + tokens[:, 0])
+        memory.advance(x.shape[1])
+        logits = self.table.logits[source.held[0].repeat_interleave(memory.share), held.held[0]][:, None]
+        return logits.clamp(min=IMPOSSIBLE)
+
+
+class Table(Writer):
+    """Logits for every beginning of every sentence, random ones or those that are given: a model like any other.
+
+    Its source is one token: the sentence.
     """
 
     def __init__(self, logits: Tensor) -> None:
+        super().__init__()
         self.logits = logits
         self.asked: list[int] = []  # how many rows took each step
+        self.memory: Memory | None = None
+        self.decoder = Looked(self)
+        self.target = torch.nn.Unflatten(1, (-1, 1))
+        self.head = Itself(logits.shape[2], logits.dtype)
+
+    def example(self, rows: int, length: int) -> tuple[Tensor, ...]:
+        return (torch.zeros(rows, 1, dtype=torch.long),)
+
+    def start(self, source: Tensor | None = None, lengths: Tensor | None = None, *, rows: int = 1) -> Memory:
+        assert source is not None
+        code = Held(torch.zeros(len(source), dtype=torch.long))
+        return Memory(len(source), [code], cross=[Held(source[:, 0])], source_lengths=lengths)
 
     @classmethod
     def random(cls, seed: int, sentences: int = 1, vocabulary: int = VOCABULARY) -> "Table":
@@ -58,23 +110,22 @@ class Table:
             code = code * self.logits.shape[2] + token
         return self.logits[sentence, code]
 
-    def writing(
-        self, limits: Sequence[int], sentences: Sequence[int] | None = None, words: Tensor | None = None
-    ) -> Writing:
-        chosen = torch.tensor(range(len(limits)) if sentences is None else sentences)
-        memory = Memory(code=Held(torch.zeros(len(chosen), dtype=torch.long)), cross=Held(chosen))
+    def write(
+        self,
+        search: Search,
+        limits: Sequence[int],
+        sentences: Sequence[int] | None = None,
+        words: Tensor | None = None,
+        rows: int = 1000,
+        numbers: Sequence[int] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """What a search finds for every sentence."""
+        chosen = range(len(limits)) if sentences is None else sentences
+        each = zip(chosen, limits, numbers or chosen, strict=True)
+        requests = [Request([BEGIN], [at], limit, number) for at, limit, number in each]
+        return write(self, search, requests, words, rows)
 
-        def step(tokens: Tensor, memory: Memory) -> Tensor:
-            self.asked.append(len(tokens))
-            (held,), (source,) = memory.held("code"), memory.held("cross")
-            held.replace(held.held[0] * self.logits.shape[2] + tokens[:, 0], steps=1)
-            logits = self.logits[source.held[0].repeat_interleave(memory.share), held.held[0]]
-            return logits if words is None else logits[:, words]
-
-        first = torch.full((len(chosen), 1), BEGIN)
-        return Writing(step, memory, first, torch.tensor(limits), END, words)
-
-    def log_chance(self, sentence: int, tokens: list[int], limit: int, words: Tensor | None = None) -> float:
+    def log_prob(self, sentence: int, tokens: list[int], limit: int, words: Tensor | None = None) -> float:
         """By the definition: Σ_t log P(y_t | y_<t), the end too if there was room for it; marks have no chance."""
         line = tokens if len(tokens) == limit else [*tokens, END]
         logits = torch.stack([self.after(sentence, line[:at]) for at in range(len(line))])
@@ -82,8 +133,17 @@ class Table:
 
     def everything(self, sentence: int, limit: int) -> list[tuple[list[int], float]]:
         """All that can be written, the likeliest first."""
-        lines = [(line, self.log_chance(sentence, line, limit)) for line in lines_of(limit)]
+        lines = [(line, self.log_prob(sentence, line, limit)) for line in lines_of(limit)]
         return sorted(lines, key=lambda line: -line[1])
+
+
+def write(
+    model: Writer, search: Search, requests: Sequence[Request], words: Tensor | None = None, rows: int = 1000
+) -> list[list[Hypothesis]]:
+    """What a search finds for every request, all of them in one batch if there are `rows` enough."""
+    shortlist = None if words is None else lambda _: words
+    engine = Engine(model, search, stop_tokens={END}, forbidden={PAD, BEGIN}, rows=rows, shortlist=shortlist)
+    return engine.write(requests)
 
 
 def allowed(logits: Tensor, words: Tensor | None = None) -> Tensor:
@@ -162,18 +222,10 @@ def sources(seed: int, count: int, longest: int = 7) -> list[list[int]]:
     return [torch.randint(13, (length,), generator=random).tolist() for length in lengths]
 
 
-def padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
-    longest = max(map(len, rows))
-    return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows]), torch.tensor([len(row) for row in rows])
-
-
-def translating(model: Any, rows: list[list[int]], limits: Sequence[int]) -> Writing:
-    def step(tokens: Tensor, memory: Memory) -> Tensor:
-        logits: Tensor = model.head(model.step(tokens, memory)[:, -1])
-        return logits
-
-    first = torch.full((len(rows), 1), BEGIN)
-    return Writing(step, model.start(*padded(rows)), first, torch.tensor(limits), END)
+def asked(rows: Sequence[list[int]], limits: Sequence[int]) -> list[Request]:
+    """To translate these."""
+    numbered = enumerate(zip(rows, limits, strict=True))
+    return [Request([BEGIN], row, limit, number) for number, (row, limit) in numbered]
 
 
 def at_once(model: Any, row: list[int], line: list[int]) -> Tensor:
@@ -183,7 +235,7 @@ def at_once(model: Any, row: list[int], line: list[int]) -> Tensor:
         return allowed(model(source, target)[0]).log_softmax(-1)
 
 
-def log_chance(model: Any, row: list[int], tokens: list[int], limit: int) -> float:
+def log_prob(model: Any, row: list[int], tokens: list[int], limit: int) -> float:
     """By teacher forcing."""
     line = tokens if len(tokens) == limit else [*tokens, END]
     return float(at_once(model, row, line)[range(len(line)), line].sum())

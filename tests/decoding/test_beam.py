@@ -10,6 +10,7 @@ from chances import (
     END,
     LONGEST,
     Table,
+    asked,
     few,
     language_model,
     lines,
@@ -18,17 +19,17 @@ from chances import (
     some,
     sources,
     steps,
-    translating,
     translator,
+    write,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.decoding.beam import BLOCK, Beam, top
+from regard.decoding.beam import Beam
+from regard.decoding.request import Request
 from regard.decoding.sample import Greedy
-from regard.decoding.search import Writing
-from regard.model.memory import Memory
+from regard.decoding.top import BLOCK, top
 
 SEEDS = st.integers(0, 10**6)
 ALL = 130  # more than there are lines of three words up to four long
@@ -38,14 +39,14 @@ ALL = 130  # more than there are lines of three words up to four long
 @given(SEEDS, st.lists(st.integers(1, LONGEST), min_size=1, max_size=3), st.sampled_from([0.0, 0.6, 1.0, 1.5]))
 def test_a_wide_beam_finds_everything_in_order(seed: int, limits: list[int], length: float) -> None:
     table = Table.random(seed, len(limits))
-    found = Beam(size=ALL, best=ALL, length=length).write(table.writing(limits))
+    found = table.write(Beam(beam_size=ALL, n_best=ALL, length_penalty=length), limits)
     for sentence, (hypotheses, limit) in enumerate(zip(found, limits, strict=True)):
         wanted = [
             (chance / steps(line, limit) ** length, chance, line) for line, chance in table.everything(sentence, limit)
         ]
         wanted.sort(key=lambda each: -each[0])
         assert [each.tokens for each in hypotheses] == [line for *_, line in wanted]
-        assert [each.log_chance for each in hypotheses] == pytest.approx([chance for _, chance, _ in wanted], abs=1e-5)
+        assert [each.log_prob for each in hypotheses] == pytest.approx([chance for _, chance, _ in wanted], abs=1e-5)
         assert [each.score for each in hypotheses] == pytest.approx([score for score, *_ in wanted], abs=1e-5)
 
 
@@ -54,16 +55,12 @@ def test_a_wide_beam_finds_the_best_a_model_could_write(kind: str) -> None:
     """Three words of the model's many are in question: everything of them can be tried."""
     model, rows, limit = translator(kind), sources(1, 2), 3
     words = torch.tensor([0, 1, END, 4, 7, 9])
-    plain = translating(model, rows, [limit] * 2)
-    writing = Writing(
-        lambda tokens, memory: plain.step(tokens, memory)[:, words], plain.memory, plain.first, plain.limits, END, words
-    )
-    found = Beam(size=45, length=0.0).write(writing)
+    found = write(model, Beam(beam_size=45, length_penalty=0.0), asked(rows, [limit] * 2), words)
     for row, (best,) in zip(rows, found, strict=True):
         tried = all_of(model, row, words, limit)
         wanted = max(tried, key=lambda line: tried[line])
         assert tuple(best.tokens) == wanted
-        assert best.log_chance == pytest.approx(tried[wanted], abs=1e-4)
+        assert best.log_prob == pytest.approx(tried[wanted], abs=1e-4)
 
 
 def all_of(model: Any, row: list[int], words: Tensor, limit: int) -> dict[tuple[int, ...], float]:
@@ -84,14 +81,14 @@ def test_the_best_come_first_and_each_once(seed: int, size: int, length: float, 
     best = data.draw(st.integers(1, size))
     table = Table.random(seed, 3)
     limits = [LONGEST, 2, 3]
-    whole = Beam(size=size, best=size, length=length).write(table.writing(limits))
+    whole = table.write(Beam(beam_size=size, n_best=size, length_penalty=length), limits)
     for hypotheses, limit in zip(whole, limits, strict=True):
         scores = [each.score for each in hypotheses]
         assert scores == sorted(scores, reverse=True)
         assert len({tuple(each.tokens) for each in hypotheses}) == len(hypotheses) <= size
         for each in hypotheses:
-            assert each.score == pytest.approx(each.log_chance / steps(each.tokens, limit) ** length, rel=1e-6)
-    cut = Beam(size=size, best=best, length=length).write(table.writing(limits))
+            assert each.score == pytest.approx(each.log_prob / steps(each.tokens, limit) ** length, rel=1e-6)
+    cut = table.write(Beam(beam_size=size, n_best=best, length_penalty=length), limits)
     assert lines(cut) == [each[:best] for each in lines(whole)]
 
 
@@ -99,10 +96,10 @@ def test_the_best_come_first_and_each_once(seed: int, size: int, length: float, 
 @given(SEEDS, st.integers(1, 12))
 def test_a_beam_keeps_what_a_plain_beam_keeps(seed: int, size: int) -> None:
     table = Table.random(seed)
-    (found,) = Beam(size=size, best=size, length=0.0).write(table.writing([LONGEST]))
+    (found,) = table.write(Beam(beam_size=size, n_best=size, length_penalty=0.0), [LONGEST])
     wanted = plainly(table, size, LONGEST)
     assert [each.tokens for each in found] == [line for line, _ in wanted]
-    assert [each.log_chance for each in found] == pytest.approx([chance for _, chance in wanted], abs=1e-5)
+    assert [each.log_prob for each in found] == pytest.approx([chance for _, chance in wanted], abs=1e-5)
 
 
 def plainly(table: Table, size: int, limit: int) -> list[tuple[list[int], float]]:
@@ -127,17 +124,19 @@ def plainly(table: Table, size: int, limit: int) -> list[tuple[list[int], float]
 @given(SEEDS, st.sampled_from([0.0, 1.0, 2.0]))
 def test_one_beam_writes_what_is_likeliest_at_every_step(seed: int, length: float) -> None:
     limits = [LONGEST, 3, 1]
-    one = Beam(size=1, length=length).write(Table.random(seed, 3).writing(limits))
-    other = Greedy().write(Table.random(seed, 3).writing(limits))
+    one = Table.random(seed, 3).write(Beam(beam_size=1, length_penalty=length), limits)
+    other = Table.random(seed, 3).write(Greedy(), limits)
     assert lines(one) == lines(other)
     for (a,), (b,) in zip(one, other, strict=True):
-        assert a.log_chance == pytest.approx(b.log_chance, abs=1e-5)
+        assert a.log_prob == pytest.approx(b.log_prob, abs=1e-5)
 
 
 @pytest.mark.parametrize("shortest", [0, 2, 3])
 @pytest.mark.parametrize("no_repeat", [0, 1, 2])
 def test_a_wide_beam_bars_no_more_than_it_must(shortest: int, no_repeat: int) -> None:
-    (found,) = Beam(size=ALL, best=ALL, shortest=shortest, no_repeat=no_repeat).write(Table.random(5).writing([3]))
+    (found,) = Table.random(5).write(
+        Beam(beam_size=ALL, n_best=ALL, min_length=shortest, no_repeat_ngram_size=no_repeat), [3]
+    )
     wanted = [line for line in lines_of(3) if len(line) >= shortest and not (no_repeat and repeats(line, no_repeat))]
     assert sorted(each.tokens for each in found) == sorted(wanted)
 
@@ -147,43 +146,34 @@ def test_a_beginning_that_nothing_can_follow_is_given_up(size: int) -> None:
     table = Table.random(4)
     table.after(0, [])[3] = 9.0  # the likeliest of all
     table.after(0, [3])[:] = -torch.inf
-    (found,) = Beam(size=size, best=size).write(table.writing([LONGEST]))
+    (found,) = table.write(Beam(beam_size=size, n_best=size), [LONGEST])
     assert len(found) == size
     for each in found:
         assert each.tokens[:1] != [3]
-        assert each.log_chance == pytest.approx(table.log_chance(0, each.tokens, LONGEST), abs=1e-5)
+        assert each.log_prob == pytest.approx(table.log_prob(0, each.tokens, LONGEST), abs=1e-5)
 
 
 def test_a_language_model_goes_on_from_what_it_is_given() -> None:
-    """Without a source, after several tokens."""
+    """Without a source, after several tokens, and not as many for all."""
     model = language_model()
-    first = torch.tensor([[BEGIN, 4, 5], [BEGIN, 6, 3], [BEGIN, 4, 9]])
-    found = Beam(size=4, best=4).write(continuing(first))
+    prompts = [[BEGIN, 4, 5], [BEGIN, 6], [BEGIN, 4, 9], [BEGIN, 7, 7, 3, 8]]
+    requests, beam = [Request(prompt, None, 6) for prompt in prompts], Beam(beam_size=4, n_best=4)
+    found = write(model, beam, requests)
     assert len({tuple(each[0].tokens) for each in found}) > 1
-    for row, hypotheses in enumerate(found):
-        (alone,) = Beam(size=4, best=4).write(continuing(first[row : row + 1]))
+    for request, hypotheses in zip(requests, found, strict=True):
+        (alone,) = write(model, beam, [request])
         assert [each.tokens for each in alone] == [each.tokens for each in hypotheses]
         for each in hypotheses:
             line = each.tokens if len(each.tokens) == 6 else [*each.tokens, END]
-            logits = model(torch.tensor([[*first[row].tolist(), *line]]))[0, 2:-1]
+            logits = model(torch.tensor([[*request.prompt, *line]]))[0, len(request.prompt) - 1 : -1].clone()
             logits[:, :END] = -torch.inf
             wanted = float(logits.log_softmax(-1)[range(len(line)), line].sum())
-            assert each.log_chance == pytest.approx(wanted, abs=1e-4)
-
-
-def continuing(first: Tensor) -> Writing:
-    model = language_model()
-
-    def step(tokens: Tensor, memory: Memory) -> Tensor:
-        logits: Tensor = model.head(model.step(tokens, memory)[:, -1])
-        return logits
-
-    return Writing(step, model.start(len(first)), first, torch.full((len(first),), 6), END)
+            assert each.log_prob == pytest.approx(wanted, abs=1e-4)
 
 
 def test_more_than_there_are_beams_cannot_be_asked_for() -> None:
     with pytest.raises(ValueError, match="a beam of 2 has no 3 best"):
-        Beam(size=2, best=3)
+        Beam(beam_size=2, n_best=3)
 
 
 SHAPES = st.tuples(st.integers(1, 4), st.one_of(st.integers(1, 300), st.integers(20 * BLOCK, 24 * BLOCK + 5)))

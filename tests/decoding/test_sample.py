@@ -12,22 +12,22 @@ from chances import (
     PAD,
     VOCABULARY,
     Table,
+    asked,
     at_once,
     language_model,
     lines,
     some,
     sources,
-    translating,
     translator,
     unchecked,
+    write,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from regard.decoding.request import Request
 from regard.decoding.sample import Greedy, Sample
-from regard.decoding.search import Writing
-from regard.model.memory import Memory
 
 SEEDS = st.integers(0, 10**6)
 LOGITS = torch.tensor([4.0, 4.0, 0.3, -0.7, 1.1, -torch.inf, 0.0, 2.0, -3.0, -torch.inf])  # marks first
@@ -51,28 +51,23 @@ def plainly(model: Any, row: list[int], limit: int) -> tuple[list[int], float]:
 def test_greedy_is_a_plain_loop(kind: str) -> None:
     model, rows = translator(kind), sources(2, 6)
     limits = [8, 1, 8, 3, 8, 8]
-    found = Greedy().write(translating(model, rows, limits))
+    found = write(model, Greedy(), asked(rows, limits))
     assert len({tuple(each.tokens) for (each,) in found}) > 2
     for row, limit, (each,) in zip(rows, limits, found, strict=True):
         line, chance = plainly(model, row, limit)
         assert each.tokens == line
-        assert each.log_chance == pytest.approx(chance, abs=1e-4)
+        assert each.log_prob == pytest.approx(chance, abs=1e-4)
         assert each.score == pytest.approx(chance / min(len(line) + 1, limit), abs=1e-4)
 
 
 def test_greedy_is_a_plain_loop_without_a_source() -> None:
     model = language_model()
-    first = torch.tensor([[BEGIN, 3, 8], [BEGIN, 5, 5]])
-
-    def step(tokens: Tensor, memory: Memory) -> Tensor:
-        logits: Tensor = model.head(model.step(tokens, memory)[:, -1])
-        return logits
-
-    found = Greedy().write(Writing(step, model.start(2), first, torch.tensor([7, 7]), END))
+    prompts = [[BEGIN, 3, 8], [BEGIN, 5, 5], [BEGIN], [BEGIN, 9, 4, 4, 6]]
+    found = write(model, Greedy(), [Request(prompt, None, 7) for prompt in prompts])
     assert any(each.tokens for (each,) in found)
-    for row, (each,) in zip(first.tolist(), found, strict=True):
+    for prompt, (each,) in zip(prompts, found, strict=True):
         line: list[int] = []
-        while len(line) < 7 and (word := int(model(torch.tensor([row + line]))[0, -1, END:].argmax()) + END) != END:
+        while len(line) < 7 and (word := int(model(torch.tensor([prompt + line]))[0, -1, END:].argmax()) + END) != END:
             line.append(word)
         assert each.tokens == line
 
@@ -91,18 +86,17 @@ SHARP = {
 @given(seed=SEEDS, draw=st.integers(0, 1000))
 def test_at_its_sharpest_a_draw_is_the_likeliest(options: dict[str, Any], seed: int, draw: int) -> None:
     limits = [LONGEST, 3, LONGEST]
-    found = Sample(seed=draw, **options).write(Table.random(seed, 3).writing(limits))
-    wanted = Greedy().write(Table.random(seed, 3).writing(limits))
+    found = Table.random(seed, 3).write(Sample(seed=draw, **options), limits)
+    wanted = Table.random(seed, 3).write(Greedy(), limits)
     assert lines(found) == lines(wanted)
     for (one,), (other,) in zip(found, wanted, strict=True):
-        assert one.log_chance == pytest.approx(other.log_chance, abs=1e-5)
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
 
 
 def drawn(search: Sample, rows: int, logits: Tensor = LOGITS) -> Tensor:
     """How often each word is the first of a row; no word is the end."""
-    first = torch.full((rows, 1), BEGIN)
-    ones = torch.ones(rows, dtype=torch.long)
-    found = search.write(Writing(lambda tokens, memory: logits.repeat(rows, 1), Memory(), first, ones, END))
+    table = Table(logits[None, None].repeat(1, 2, 1))
+    found = table.write(search, [1] * rows, [0] * rows, rows=rows, numbers=range(rows))
     return torch.bincount(torch.tensor([(*each.tokens, END)[0] for (each,) in found]), minlength=len(logits))
 
 
@@ -158,11 +152,10 @@ def test_what_has_no_chance_is_never_drawn(seed: int, size: int, temperature: fl
 
 
 @pytest.mark.parametrize("draw", [0.0, 0.25, 0.5, 1 - 2**-24, 1.0])
-def test_neither_the_least_nor_the_greatest_draw_falls_beside(draw: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_the_least_nor_the_greatest_draw_falls_beside(draw: float) -> None:
     """A draw on the border of two words, before the first and after the last."""
-    monkeypatch.setattr(torch, "rand", lambda *size, generator: torch.tensor(draw))
     logits = torch.tensor([[-torch.inf, 0.0, -torch.inf, 0.0, -torch.inf], [0.0, -torch.inf, 0.0, 0.0, -torch.inf]])
-    drawn = Sample()._draw(logits, [torch.Generator(), torch.Generator()])
+    drawn = Sample().draw(logits, torch.tensor([draw, draw]))
     for row, word in enumerate(drawn.tolist()):
         assert logits[row, word] == 0.0
     assert drawn[0] == (1 if draw < 0.5 else 3)
@@ -172,16 +165,16 @@ def test_neither_the_least_nor_the_greatest_draw_falls_beside(draw: float, monke
 @unchecked()
 def test_a_row_writes_the_same_however_many_others_there_are(kind: str) -> None:
     model, rows = translator(kind), sources(4, 6)
-    whole = lines(Sample(seed=3).write(translating(model, rows, [8] * 6)))
+    whole = lines(write(model, Sample(seed=3), asked(rows, [8] * 6)))
     for count in range(1, 6):
-        assert lines(Sample(seed=3).write(translating(model, rows[:count], [8] * count))) == whole[:count]
-    assert lines(Sample(seed=3).write(translating(model, rows, [8] * 6))) == whole
-    assert lines(Sample(seed=1000).write(translating(model, rows, [8] * 6))) != whole
+        assert lines(write(model, Sample(seed=3), asked(rows[:count], [8] * count))) == whole[:count]
+    assert lines(write(model, Sample(seed=3), asked(rows, [8] * 6))) == whole
+    assert lines(write(model, Sample(seed=1000), asked(rows, [8] * 6))) != whole
 
 
 def test_a_search_can_be_used_again() -> None:
     search = Sample(seed=5)
-    once, again = (lines(search.write(Table.random(1, 4).writing([LONGEST] * 4))) for _ in range(2))
+    once, again = (lines(Table.random(1, 4).write(search, [LONGEST] * 4)) for _ in range(2))
     assert once == again
 
 
@@ -193,7 +186,7 @@ def test_half_precision_draws_alike(options: dict[str, Any]) -> None:
 
 
 def test_rows_that_are_alike_are_written_differently() -> None:
-    found = lines(Sample(temperature=3.0).write(Table.random(1).writing([LONGEST] * 40, sentences=[0] * 40)))
+    found = lines(Table.random(1).write(Sample(temperature=3.0), [LONGEST] * 40, sentences=[0] * 40, numbers=range(40)))
     assert len({tuple(tokens) for (tokens,) in found}) > 20
 
 

@@ -1,1 +1,8 @@
-"""How to write: greedy, by chance, or with several hypotheses at once. Over any decoder."""
+"""How to write: greedy, by chance, or with several hypotheses at once. Over any decoder, token by token.
+
+engine      what others use: requests in, tokens and hypotheses out
+workers     the sorted requests shared out among threads
+runner      one batch, whose free slots are filled again
+group       rows that take a step together: model, memory and search
+search      the contract of Beam, Greedy and Sample
+"""

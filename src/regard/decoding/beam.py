@@ -3,115 +3,121 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.decoding.search import Hypothesis, Search, Writing, bar
+from regard.decoding.choice import Choice
+from regard.decoding.request import Event, Finished, Hypothesis
+from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
+from regard.decoding.top import top
 from regard.recipe import Count, Number
-
-BLOCK = 64
 
 
 class Beam(Search):
-    """Keeps the `size` likeliest beginnings, and ends when as many have ended.
+    """Keeps the `beam_size` likeliest beginnings, and ends when as many have ended.
 
-    score = log P(y | x) / |y|^length [Wu et al. 2016 have a like rule]. All hypotheses of all
-    sentences take each step together; what was read of a source is held once for all of them, and a
-    sentence that is done leaves.
+    score = log P(y | x) / |y|^length_penalty [Wu et al. 2016 have a like rule]. All hypotheses of all
+    requests take each step together; what was read of a source is held once for all of them, and a
+    request that is done leaves.
     """
 
     def __init__(
-        self, *, size: Count = 5, length: float = 1.0, best: Count = 1, shortest: Number = 0, no_repeat: Number = 0
-    ) -> None:
-        if best > size:
-            raise ValueError(f"best: a beam of {size} has no {best} best; choose best up to size")
-        self.size, self.rows, self.length, self.best = size, size, length, best
-        self.shortest, self.no_repeat = shortest, no_repeat
-
-    def write(self, writing: Writing) -> list[list[Hypothesis]]:
-        rows, size, device = len(writing.first), self.size, writing.first.device
-        ended: list[list[Hypothesis]] = [[] for _ in range(rows)]
-        alive = torch.arange(rows, device=device)
-        scores = torch.full((rows, size), -torch.inf, device=device)
-        scores[:, 0] = 0.0  # all beams begin alike: only one of them counts
-        written = writing.first.new_zeros(rows * size, 0)
-        given, memory = writing.first, writing.memory
-        while len(alive):
-            logits = writing.step(given, memory)
-            if not written.shape[1]:
-                memory.spread(size, rows)
-                logits = logits.repeat_interleave(size, 0)
-            bar(logits, written, writing.end, self.shortest, self.no_repeat)
-            found = self._best(logits, scores)
-            going = self._note(found, written, alive, writing, ended)
-            back, scores, columns = found.going_on(going, writing.end, size)
-            alive = alive[going]
-            written = torch.cat([written[back], columns], 1)
-            given = writing.named(columns)
-            memory.reorder(back)
-        return [sorted(found, key=lambda hypothesis: -hypothesis.score)[: self.best] for found in ended]
-
-    def _best(self, logits: Float[Tensor, "R V"], scores: Float[Tensor, "B K"]) -> "Candidates":
-        """The 2K best continuations of every sentence: enough, should K of them end here.
-
-        A beam needs only its own K + 1 best: one of them may end, and no more than K can go on.
-        """
-        count = min(self.size + 1, logits.shape[1])
-        best, columns = top(logits.log_softmax(-1), count)
-        best = best.nan_to_num(-torch.inf, neginf=-torch.inf) + scores.view(-1, 1)  # nan: all words are barred
-        totals, places = best.view(len(scores), -1).topk(2 * self.size)
-        return Candidates(totals, places // count, columns.view(len(scores), -1).gather(1, places))
-
-    def _note(
         self,
-        found: "Candidates",
-        written: Int[Tensor, "R T"],
-        alive: Int[Tensor, "B"],
-        writing: Writing,
-        ended: list[list[Hypothesis]],
-    ) -> Int[Tensor, "b"]:
-        """Note the hypotheses that end among the K best, or must; say which sentences go on."""
-        length, size = written.shape[1] + 1, self.size
-        over = writing.limits[alive] <= length
-        last = (found.columns[:, :size] == writing.end) | over[:, None]
-        last &= found.scores[:, :size].isfinite()
-        names, (rows, places) = alive.tolist(), last.nonzero(as_tuple=True)
-        lines = writing.named(written[rows * size + found.parents[rows, places]]).tolist()
-        words, chances = writing.named(found.columns[rows, places]).tolist(), found.scores[rows, places].tolist()
-        for row, line, word, chance in zip(rows.tolist(), lines, words, chances, strict=True):
-            tokens = line if word == writing.end else [*line, word]
-            ended[names[row]].append(Hypothesis(tokens, chance, chance / length**self.length))
-        done = torch.tensor([len(ended[name]) >= size for name in names], device=over.device)
-        return (~(over | done)).nonzero().flatten()
+        *,
+        beam_size: Count = 5,
+        length_penalty: float = 1.0,
+        n_best: Count = 1,
+        min_length: Number = 0,
+        no_repeat_ngram_size: Number = 0,
+    ) -> None:
+        if n_best > beam_size:
+            raise ValueError(f"n_best: a beam of {beam_size} has no {n_best} best; choose n_best up to beam_size")
+        self.hypotheses, self.beam_size, self.length_penalty, self.n_best = beam_size, beam_size, length_penalty, n_best
+        self.min_length, self.no_repeat_ngram_size = min_length, no_repeat_ngram_size
+
+    def start(self, active: list[Active], device: torch.device) -> Running:
+        running = super().start(active, device)
+        running.scores.view(-1, self.beam_size)[:, 1:] = -torch.inf  # all beams begin alike: only one of them counts
+        return running
+
+    def choose(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> NextTokens:
+        found = self._best(running, logits, choice)
+        running.age += 1
+        going, events = self._note(found, running)
+        stays = len(going) == len(running)
+        back, running.scores, tokens = found.going_on(going, self.beam_size)
+        if not stays:
+            running.keep(going)
+        running.written = torch.cat([running.written[back], tokens], 1)
+        return NextTokens(tokens, None if stays and self.beam_size == 1 else back, events)
+
+    def _best(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> "Candidates":
+        """The best continuations of every request: enough, should all that can end here do so.
+
+        A beam needs only its own K best and one for every token that ends a text: no more than K can go on.
+        """
+        size, ends = self.beam_size, len(choice.stops)
+        count = min(size + ends, logits.shape[1])
+        best, columns = top(logits.log_softmax(-1), count)
+        scores = best.nan_to_num(-torch.inf, neginf=-torch.inf) + running.scores[:, None]  # nan: all are forbidden
+        totals, places = scores.view(len(running), -1).topk(min(size * (1 + ends), size * count))
+        tokens = choice.tokens(columns.view(len(running), -1).gather(1, places))
+        return Candidates(totals, places // count, tokens, choice.is_stop[tokens])
+
+    def _note(self, found: "Candidates", running: Running) -> tuple[Int[Tensor, "b"], list[Event]]:
+        """Note the hypotheses that end among the K best, or must; say which requests go on."""
+        size = self.beam_size
+        alive = found.scores[:, :size].isfinite()
+        over = running.age >= running.limit
+        last = (found.stopping[:, :size] | over[:, None]) & alive
+        rows, places = last.nonzero(as_tuple=True)
+        if len(rows):
+            lines = running.written[rows * size + found.parents[rows, places]].tolist()
+            noted = zip(
+                rows.tolist(),
+                lines,
+                found.tokens[rows, places].tolist(),
+                found.stopping[rows, places].tolist(),
+                found.scores[rows, places].tolist(),
+                running.age[rows].tolist(),
+                strict=True,
+            )
+            for row, line, token, stops, log_prob, age in noted:
+                before = line[len(line) - age + 1 :]
+                score = log_prob / age**self.length_penalty
+                hypothesis = Hypothesis(before if stops else [*before, token], log_prob, score)
+                running.active[row].ended.append(hypothesis)
+        going: list[int] = []
+        events: list[Event] = []
+        for row, (each, ends, lives) in enumerate(
+            zip(running.active, over.tolist(), alive[:, 0].tolist(), strict=True)
+        ):
+            if ends or not lives or len(each.ended) >= size:
+                events.append(self._finished(each))
+            else:
+                going.append(row)
+        return torch.tensor(going, dtype=torch.long, device=over.device), events
+
+    def _finished(self, writing: Active) -> Finished:
+        if not writing.ended:
+            raise not_numbers()
+        ranked = sorted(writing.ended, key=lambda hypothesis: -hypothesis.score)
+        return Finished(writing.place, ranked[: self.n_best])
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What may come next in every sentence, the best first: after which beam, and which word."""
+    """What may come next in every request, the best first: after which beam, which token, and whether it ends."""
 
     scores: Float[Tensor, "B C"]
     parents: Int[Tensor, "B C"]
-    columns: Int[Tensor, "B C"]
+    tokens: Int[Tensor, "B C"]
+    stopping: Bool[Tensor, "B C"]
 
-    def going_on(self, rows: Int[Tensor, "b"], end: int, size: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Of these sentences the K best that have not ended: which row each goes on from, its score and word."""
-        ending = (self.columns[rows] == end).to(torch.uint8)
+    def going_on(self, rows: Int[Tensor, "b"], size: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Of these requests the K best that have not ended: which row each goes on from, its score and token."""
+        ending = self.stopping[rows].to(torch.uint8)
         chosen = ending.sort(dim=1, stable=True).indices[:, :size]
-        parents, columns = self.parents[rows].gather(1, chosen), self.columns[rows].gather(1, chosen)
+        parents, tokens = self.parents[rows].gather(1, chosen), self.tokens[rows].gather(1, chosen)
         back = (rows[:, None] * size + parents).flatten()
-        return back, self.scores[rows].gather(1, chosen), columns.flatten()[:, None]
-
-
-def top(logits: Float[Tensor, "R V"], count: int) -> tuple[Float[Tensor, "R C"], Int[Tensor, "R C"]]:
-    """`logits.topk(count)`, faster: the largest of all lie in the blocks with the largest maxima."""
-    rows, size = logits.shape
-    blocks = size // BLOCK
-    if blocks <= 2 * count:
-        return logits.topk(count)
-    best = logits[:, : blocks * BLOCK].unflatten(1, (blocks, BLOCK)).amax(-1).topk(count).indices
-    places = (best[..., None] * BLOCK + torch.arange(BLOCK, device=logits.device)).flatten(1)
-    if size % BLOCK:
-        tail = torch.arange(blocks * BLOCK, size, device=logits.device).expand(rows, -1)
-        places = torch.cat([places, tail], 1)
-    found, chosen = logits.gather(1, places).topk(count)
-    return found, places.gather(1, chosen)
+        return back, self.scores[rows].gather(1, chosen).flatten(), tokens.flatten()[:, None]

@@ -1,70 +1,77 @@
 """One row, one hypothesis: the likeliest word at every step, or one drawn by chance."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from math import isnan
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.decoding.search import Hypothesis, Search, Writing, bar
+from regard.decoding.choice import Choice
+from regard.decoding.request import Event, Finished, Hypothesis, Token
+from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
 from regard.recipe import Number, Positive
-
-Choose = Callable[[Float[Tensor, "R V"], list[int]], Int[Tensor, "R"]]
 
 
 class OneByOne(Search, ABC):
     """Rows write one word at a time; a row that has ended leaves."""
 
-    def __init__(self, shortest: int, no_repeat: int) -> None:
-        self.shortest, self.no_repeat = shortest, no_repeat
+    def __init__(self, min_length: int, no_repeat_ngram_size: int) -> None:
+        self.min_length, self.no_repeat_ngram_size = min_length, no_repeat_ngram_size
 
     @abstractmethod
-    def chooser(self, writing: Writing) -> Choose:
-        """The next word of every row, given the logits and which of the rows are still writing."""
+    def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
+        """The next column of every row."""
 
-    def write(self, writing: Writing) -> list[list[Hypothesis]]:
-        rows, choose = len(writing.first), self.chooser(writing)
-        ended: list[list[Hypothesis]] = [[] for _ in range(rows)]
-        alive = torch.arange(rows, device=writing.first.device)
-        chances = torch.zeros(rows, device=writing.first.device)
-        written = writing.first.new_zeros(rows, 0)
-        given = writing.first
-        while len(alive):
-            logits = writing.step(given, writing.memory)
-            bar(logits, written, writing.end, self.shortest, self.no_repeat)
-            columns = choose(logits, alive.tolist())
-            chances = chances + logits.log_softmax(-1).gather(1, columns[:, None]).squeeze(1)
-            given = writing.named(columns)[:, None]
-            written = torch.cat([written, columns[:, None]], 1)
-            over = (columns == writing.end) | (writing.limits[alive] <= written.shape[1])
-            for row in over.nonzero().flatten().tolist():
-                line = written[row, :-1] if int(columns[row]) == writing.end else written[row]
-                chance = float(chances[row])
-                ended[int(alive[row])].append(
-                    Hypothesis(writing.named(line).tolist(), chance, chance / written.shape[1])
-                )
-            if over.any():
-                kept = (~over).nonzero().flatten()
-                alive, chances, written, given = alive[kept], chances[kept], written[kept], given[kept]
-                writing.memory.reorder(kept)
-        return ended
+    def choose(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> NextTokens:
+        columns = self.pick(logits, running.active)
+        log_probs = logits.log_softmax(-1).gather(1, columns[:, None]).squeeze(1)
+        tokens = choice.tokens(columns)
+        running.scores = running.scores + log_probs
+        running.written = torch.cat([running.written, tokens[:, None]], 1)
+        running.age += 1
+        stopping = choice.is_stop[tokens]
+        over = stopping | (running.age >= running.limit)
+        events = _told(running.active, tokens.tolist(), log_probs.tolist(), stopping.tolist())
+        if not over.any():
+            return NextTokens(tokens[:, None], None, events)
+        for row in over.nonzero().flatten().tolist():
+            events.append(_finished(running, row, bool(stopping[row])))
+        kept = (~over).nonzero().flatten()
+        running.scores, running.written = running.scores[kept], running.written[kept]
+        running.keep(kept)
+        return NextTokens(tokens[kept, None], kept, events)
+
+
+def _told(active: list[Active], tokens: list[int], log_probs: list[float], stopping: list[bool]) -> list[Event]:
+    """What every row has written just now."""
+    if any(map(isnan, log_probs)):
+        raise not_numbers()
+    rows = zip(active, tokens, log_probs, stopping, strict=True)
+    return [Token(each.place, token, log_prob) for each, token, log_prob, stops in rows if not stops]
+
+
+def _finished(running: Running, row: int, stopped: bool) -> Finished:
+    steps, log_prob = int(running.age[row]), float(running.scores[row])
+    line = running.written[row, running.written.shape[1] - steps :].tolist()
+    tokens = line[:-1] if stopped else line
+    return Finished(running.active[row].place, [Hypothesis(tokens, log_prob, log_prob / steps)])
 
 
 class Greedy(OneByOne):
     """The likeliest word at every step."""
 
-    def __init__(self, *, shortest: Number = 0, no_repeat: Number = 0) -> None:
-        super().__init__(shortest, no_repeat)
+    def __init__(self, *, min_length: Number = 0, no_repeat_ngram_size: Number = 0) -> None:
+        super().__init__(min_length, no_repeat_ngram_size)
 
-    def chooser(self, writing: Writing) -> Choose:
-        return lambda logits, _: logits.argmax(-1)
+    def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
+        return logits.argmax(-1)
 
 
 class Sample(OneByOne):
     """A word drawn by its chance: sharper below `temperature` 1, among the `top_k` or the `top_p` share only.
 
-    p ∝ exp(logit / temperature). Row r draws from a source of its own, so that it writes the same in any batch.
+    p ∝ exp(logit / temperature). A request draws from a source of its own, so that it writes the same in any batch.
     """
 
     def __init__(
@@ -74,37 +81,41 @@ class Sample(OneByOne):
         top_k: Number = 0,
         top_p: Positive = 1.0,
         seed: Number = 1,
-        shortest: Number = 0,
-        no_repeat: Number = 0,
+        min_length: Number = 0,
+        no_repeat_ngram_size: Number = 0,
     ) -> None:
-        super().__init__(shortest, no_repeat)
+        super().__init__(min_length, no_repeat_ngram_size)
         self.temperature, self.top_k, self.top_p, self.seed = temperature, top_k, top_p, seed
 
-    def chooser(self, writing: Writing) -> Choose:
-        numbers = writing.numbers or range(len(writing.first))
-        seeds = [(self.seed * 1_000_003 + number) % 2**32 for number in numbers]  # torch looks at 32 bits
-        sources = [torch.Generator().manual_seed(seed) for seed in seeds]
-        return lambda logits, rows: self._draw(logits, [sources[row] for row in rows])
+    def start(self, active: list[Active], device: torch.device) -> Running:
+        for each in active:
+            seed = (self.seed * 1_000_003 + each.request.number) % 2**32  # torch looks at 32 bits
+            each.random = torch.Generator().manual_seed(seed)
+        return super().start(active, device)
 
-    def _draw(self, logits: Float[Tensor, "R V"], sources: list[torch.Generator]) -> Int[Tensor, "R"]:
-        chances = self.narrow(logits)
-        drawn = torch.stack([torch.rand((), generator=source) for source in sources]).to(logits.device)
-        summed = chances.cumsum(-1)
+    def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
+        drawn = torch.stack([torch.rand((), generator=each.random) for each in active]).to(logits.device)
+        return self.draw(logits, drawn)
+
+    def draw(self, logits: Float[Tensor, "R V"], drawn: Float[Tensor, "R"]) -> Int[Tensor, "R"]:
+        """The columns on which numbers between 0 and 1 fall."""
+        probs = self.narrow(logits)
+        summed = probs.cumsum(-1)
         place = torch.searchsorted(summed, (drawn[:, None] * summed[:, -1:]).contiguous(), right=True).squeeze(1)
-        last = chances.shape[1] - 1 - (chances.flip(-1) > 0).to(torch.uint8).argmax(-1)
+        last = probs.shape[1] - 1 - (probs.flip(-1) > 0).to(torch.uint8).argmax(-1)
         return place.minimum(last)  # rounding must not choose what has no chance
 
     def narrow(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
         """Chances after temperature, top-k and top-p."""
         logits = logits.float()  # half precision cannot sum so many small chances
         below = logits - logits.amax(-1, keepdim=True)  # so that no temperature is too low
-        chances = (below / self.temperature).softmax(-1)
-        if self.top_k and self.top_k < chances.shape[1]:
-            least = chances.topk(self.top_k).values[:, -1:]
-            chances = chances.masked_fill(chances < least, 0.0)
+        probs = (below / self.temperature).softmax(-1)
+        if self.top_k and self.top_k < probs.shape[1]:
+            least = probs.topk(self.top_k).values[:, -1:]
+            probs = probs.masked_fill(probs < least, 0.0)
         if self.top_p < 1:
-            ranked, places = chances.sort(descending=True)
+            ranked, places = probs.sort(descending=True)
             before = ranked.cumsum(-1) - ranked
-            limit = self.top_p * chances.sum(-1, keepdim=True)
-            chances = chances.masked_fill((before >= limit).gather(1, places.argsort(1)), 0.0)
-        return chances
+            limit = self.top_p * probs.sum(-1, keepdim=True)
+            probs = probs.masked_fill((before >= limit).gather(1, places.argsort(1)), 0.0)
+        return probs

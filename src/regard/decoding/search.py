@@ -1,69 +1,106 @@
-"""The contract of all ways to write, and what they share."""
+"""The contract of all ways to write: one step after another, for rows that need not be of one age."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.model.memory import Memory
+from regard.decoding.choice import Choice, forbid
+from regard.decoding.request import Event, Hypothesis, Request
+from regard.errors import FailedError
 
-BARRED = 2  # the first columns, <pad> and <begin>, are never written
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """What was written, and how likely it is: log P, and that divided by a power of the length."""
-
-    tokens: list[int]
-    log_chance: float
-    score: float
+BLANK = -1  # before a row's own tokens, where others have written more
 
 
-@dataclass(frozen=True)
-class Writing:
-    """A model at its desk: how to take a step, what to begin and end with, and how far each row may go.
+@dataclass
+class Active:
+    """One request while it is written."""
 
-    `words`, where not every word of the vocabulary is in question, names those that are, in
-    ascending order and beginning with the special ones: column c of the logits is then the word `words[c]`.
-    `numbers`, where the rows are some of many, are theirs among all: whoever draws lots draws by them.
-    """
+    place: int
+    request: Request
+    limit: int
+    """So many tokens may be written: what was asked for, or what the model has positions for."""
+    ended: list[Hypothesis] = field(default_factory=list)
+    random: torch.Generator | None = None
 
-    step: Callable[[Int[Tensor, "R T"], Memory], Float[Tensor, "R V"]]
-    memory: Memory
-    first: Int[Tensor, "B T"]
-    limits: Int[Tensor, "B"]
-    end: int
-    words: Int[Tensor, "V"] | None = None
-    numbers: Sequence[int] = ()
 
-    def named(self, columns: Int[Tensor, "*N"]) -> Int[Tensor, "*N"]:
-        return columns if self.words is None else self.words[columns]
+class Running:
+    """What all requests at hand have written so far, one row a hypothesis; tokens are aligned at the last."""
+
+    def __init__(self, active: list[Active], device: torch.device, hypotheses: int) -> None:
+        self.active = active
+        self.written = torch.zeros(len(active) * hypotheses, 0, dtype=torch.long, device=device)
+        self.scores = torch.zeros(len(active) * hypotheses, device=device)
+        self.age = torch.zeros(len(active), dtype=torch.long, device=device)
+        self.limit = torch.tensor([each.limit for each in active], device=device)
+
+    def __len__(self) -> int:
+        return len(self.active)
+
+    def early(self, min_length: int) -> Int[Tensor, "E"] | None:
+        """The rows that may not end yet."""
+        if not min_length:
+            return None
+        share = len(self.written) // max(1, len(self.age))
+        return (self.age < min_length).repeat_interleave(share).nonzero().flatten()
+
+    def keep(self, requests: Int[Tensor, "b"]) -> None:
+        """Only these requests go on."""
+        self.active = [self.active[place] for place in requests.tolist()]
+        self.age, self.limit = self.age[requests], self.limit[requests]
+
+    def join(self, others: "Sequence[Running]") -> None:
+        """Requests that began later go on beside those that are here."""
+        parts = [self, *others]
+        lines = [part.written[:, part.written.shape[1] - part._oldest() :] for part in parts]
+        longest = max(line.shape[1] for line in lines)
+        self.written = torch.cat([F.pad(line, (longest - line.shape[1], 0), value=BLANK) for line in lines])
+        self.scores = torch.cat([part.scores for part in parts])
+        self.age, self.limit = torch.cat([part.age for part in parts]), torch.cat([part.limit for part in parts])
+        self.active = [each for part in parts for each in part.active]
+
+    def _oldest(self) -> int:
+        return int(self.age.max()) if len(self.age) else 0
+
+
+class NextTokens(NamedTuple):
+    """What a step came to: the next token of every row that goes on, and from which row; None: each from itself."""
+
+    tokens: Int[Tensor, "R 1"]
+    back: Int[Tensor, "R"] | None
+    events: list[Event]
 
 
 class Search(ABC):
-    """Chooses words, one step after another, until every row has ended."""
+    """Chooses the next tokens of all rows at hand, and says which requests are done."""
 
-    rows = 1
-    """Hypotheses of a sentence that take each step side by side."""
+    hypotheses = 1
+    """Rows of a request that take each step side by side."""
+    min_length = 0
+    no_repeat_ngram_size = 0
+
+    def start(self, active: list[Active], device: torch.device) -> Running:
+        """Requests before their first step."""
+        return Running(active, device, self.hypotheses)
+
+    def step(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> NextTokens:
+        """One more token for every row; `running` is brought up to date."""
+        forbid(logits, running.written, running.early(self.min_length), choice, self.no_repeat_ngram_size)
+        return self.choose(running, logits, choice)
 
     @abstractmethod
-    def write(self, writing: Writing) -> list[list[Hypothesis]]:
-        """For every row its hypotheses, the best first."""
+    def choose(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> NextTokens:
+        """The same, of what is not forbidden."""
 
 
-def bar(logits: Float[Tensor, "R V"], written: Int[Tensor, "R T"], end: int, shortest: int, no_repeat: int) -> None:
-    """Take away, in place, what must not come next; where nothing else is left, a line may end before its time."""
-    logits[:, :BARRED] = -torch.inf
-    if no_repeat and written.shape[1] >= no_repeat:
-        groups = written.unfold(1, no_repeat, 1)
-        last = written[:, written.shape[1] - no_repeat + 1 :]
-        repeated = (groups[:, :, :-1] == last[:, None]).all(-1)
-        rows, places = repeated.nonzero(as_tuple=True)
-        logits[rows, groups[rows, places, -1]] = -torch.inf
-    if written.shape[1] < shortest:
-        logits[:, end] = -torch.inf
-        if no_repeat:
-            logits[:, end].masked_fill_(logits.isinf().all(-1), 0.0)
+def not_numbers() -> FailedError:
+    """What is said when there is nothing to choose between: no number among the scores, or all forbidden."""
+    return FailedError(
+        "no token can be chosen: the model's scores are not numbers (NaN, its weights are damaged), "
+        "or every token is forbidden"
+    )

@@ -1,0 +1,73 @@
+"""The one decoding engine: any model that writes, any way to choose, tokens as they are written."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from regard.decoding.request import Event, Finished, Hypothesis, Request
+from regard.decoding.runner import Job, Runner, Shortlist, never
+from regard.decoding.search import Search
+from regard.decoding.workers import alone, side_by_side, workers
+from regard.model.assembly import Writer
+
+ROWS = 320  # requests times hypotheses
+
+
+class Engine:
+    """Writes for requests of any number, with prompts and sources of any lengths.
+
+    At most `rows` hypotheses take a step together; what is finished makes room for what is waiting. Every request
+    is answered as if it were alone. `shortlist` says which tokens some requests may call for, `stopped` is asked
+    before every step: a yes ends it all with StoppedError.
+    """
+
+    def __init__(
+        self,
+        model: Writer,
+        search: Search,
+        *,
+        stop_tokens: Collection[int],
+        forbidden: Collection[int] = (),
+        rows: int = ROWS,
+        shortlist: Shortlist | None = None,
+        stopped: Callable[[], bool] = never,
+    ) -> None:
+        self._job = Job(model, search, frozenset(stop_tokens), frozenset(forbidden), rows, shortlist, stopped)
+        self._runner, self._count = Runner(self._job, self._job.slots()), 0
+
+    def generate(self, requests: Iterable[Request]) -> Iterator[Event]:
+        """Tokens as soon as they are written, and every request's hypotheses when it is done.
+
+        An event's `place` is that of its request. A beam search knows its tokens only in the end.
+        """
+        ordered = _longest_first(list(requests), 0)
+        count = workers(len(ordered), self._job.device)
+        return alone(self._job, ordered) if count == 1 else side_by_side(self._job, ordered, count)
+
+    def write(self, requests: Iterable[Request]) -> list[list[Hypothesis]]:
+        """The hypotheses of every request, in the order of the requests; the best of each first."""
+        requests = list(requests)
+        found: list[list[Hypothesis]] = [[] for _ in requests]
+        for event in self.generate(requests):
+            if isinstance(event, Finished):
+                found[event.place] = event.hypotheses
+        return found
+
+    def add(self, requests: Sequence[Request]) -> range:
+        """Requests to be written beside those that are; the places their events will name, counted over all calls."""
+        first = self._count
+        self._runner.add(_longest_first(requests, first))
+        self._count = first + len(requests)
+        return range(first, self._count)
+
+    def step(self) -> list[Event]:
+        """One more step of what was added; what it brought."""
+        return self._runner.step() if self._runner.busy else []
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything that was added is not yet done."""
+        return self._runner.busy
+
+
+def _longest_first(requests: Sequence[Request], first: int) -> list[tuple[int, Request]]:
+    """Like lengths together, so that little is padded; the longest first, so that the last to end are short."""
+    return sorted(enumerate(requests, first), key=lambda each: -len(each[1].source or ()) - len(each[1].prompt))

@@ -1,0 +1,58 @@
+"""Rows that take each step together."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from regard.decoding.choice import Choice
+from regard.decoding.request import Event
+from regard.decoding.search import Active, Search
+from regard.model.assembly import Writer
+
+
+class Group:
+    """Some requests, the model's memory of them, and the tokens it is told next.
+
+    All of a new group have prompts of one length, so none is padded; its first step takes them in whole.
+    """
+
+    def __init__(self, model: Writer, search: Search, active: list[Active], device: torch.device) -> None:
+        self.model, self.search = model, search
+        self.running = search.start(active, device)
+        requests = [each.request for each in active]
+        self._given = torch.tensor([list(request.prompt) for request in requests], device=device)
+        sources = [request.source for request in requests if request.source is not None]
+        if sources and len(sources) < len(requests):
+            raise ValueError("requests with a source and requests without one cannot be written together")
+        self._memory = model.start(*_padded(sources, device)) if sources else model.start(rows=len(requests))
+        self._fresh = True
+
+    def __len__(self) -> int:
+        return len(self.running)
+
+    def step(self, choice: Choice) -> list[Event]:
+        """One more token for every row; what is finished leaves."""
+        logits: Tensor = choice.head(self.model.step(self._given, self._memory)[:, -1])
+        if self._fresh and self.search.hypotheses > 1:
+            self._memory.spread(self.search.hypotheses)
+            logits = logits.repeat_interleave(self.search.hypotheses, 0)
+        self._fresh = False
+        self._given, back, events = self.search.step(self.running, logits, choice)
+        if back is not None and len(back):
+            self._memory.reorder(back)
+        return events
+
+    def join(self, others: "Sequence[Group]") -> None:
+        """Go on together with groups that have taken their first step."""
+        self._memory.join([other._memory for other in others])
+        self.running.join([other.running for other in others])
+        self._given = torch.cat([self._given, *(other._given for other in others)])
+
+
+def _padded(sources: "Sequence[Sequence[int]]", device: torch.device) -> tuple[Tensor, Tensor]:
+    """Sources as rows of one length, and how much of each is real."""
+    lengths = [len(source) for source in sources]
+    longest = max(lengths)
+    rows = [[*source, *[0] * (longest - len(source))] for source in sources]
+    return torch.tensor(rows, dtype=torch.long, device=device), torch.tensor(lengths, device=device)

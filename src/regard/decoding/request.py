@@ -1,0 +1,53 @@
+"""What is asked of the decoding engine, and what it answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Ids = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """What was written, and how likely it is: log P, and that divided by a power of the length."""
+
+    tokens: list[int]
+    log_prob: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Request:
+    """One thing to write: what comes before it, what is to be read first, and how long it may become.
+
+    `number` is what chance is drawn by: the same number draws the same, in any company.
+    """
+
+    prompt: Ids
+    source: Ids | None = None
+    max_new_tokens: int = 128
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        if not len(self.prompt):
+            raise ValueError("prompt: there must be a token to go on from, if only the one that begins a text")
+        if self.max_new_tokens < 1:
+            raise ValueError(f"max_new_tokens: {self.max_new_tokens} leaves nothing to write")
+
+
+class Token(NamedTuple):
+    """A token of request `place`, as soon as it is written. Tokens that end a text are not among them."""
+
+    place: int
+    token: int
+    log_prob: float
+
+
+class Finished(NamedTuple):
+    """Request `place` is done: all its hypotheses, the best first."""
+
+    place: int
+    hypotheses: list[Hypothesis]
+
+
+Event = Token | Finished

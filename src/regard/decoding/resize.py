@@ -1,0 +1,39 @@
+"""The same search with another number of hypotheses."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from regard.decoding.beam import Beam
+from regard.decoding.sample import Greedy
+from regard.decoding.search import Search
+
+USUAL = 5
+SHARED = ("min_length", "no_repeat_ngram_size")
+
+
+def resized(search: Search, beam: int, n_best: int = 1) -> Search:
+    """A beam of that size (1 is greedy, 0 as many as now) with `n_best` answers; all else stays."""
+    if not beam and n_best == 1:
+        return search
+    now = search.beam_size if isinstance(search, Beam) else USUAL
+    size = max(beam or now, n_best)
+    if size == 1:
+        return Greedy(min_length=search.min_length, no_repeat_ngram_size=search.no_repeat_ngram_size)
+    return Beam(
+        beam_size=size,
+        length_penalty=search.length_penalty if isinstance(search, Beam) else 1.0,
+        n_best=n_best,
+        min_length=search.min_length,
+        no_repeat_ngram_size=search.no_repeat_ngram_size,
+    )
+
+
+def beam_keys(decoding: Mapping[str, Any], beam: int) -> list[str]:
+    """The same as keys of a recipe, given what its section says now."""
+    if not beam:
+        return []
+    keys = ["decoding.kind=greedy"]
+    if beam > 1:
+        keys = ["decoding.kind=beam", f"decoding.beam_size={beam}", "decoding.n_best=1"]
+    stays = SHARED if beam == 1 else (*SHARED, "length_penalty")
+    return keys + [f"decoding.{key}={decoding[key]}" for key in stays if key in decoding]
