@@ -11,19 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from regard.data.batches import rows
-from regard.data.corpus import Vocabulary
-from regard.data.tokens import BEGIN, Words
+from regard.data.tokenizer import Words
+from regard.data.tokenizer.trainer import BOS, EOS
+from regard.decoding.sample import Greedy
 from regard.errors import InputError
 from regard.look.alignment import SHADES, Alignment, align
 from regard.model.assembly import Seq2Seq
 from regard.model.build import build
 from regard.model.watch import watch
-from regard.tasks.translator import Translator
+from regard.tasks.translation import Translator
+from regard.tasks.translation.tokenizers import TokenizerPair
 
 few = settings(deadline=None, max_examples=40, derandomize=True)
 SOURCE, TARGET = "ein Hund läuft über die Wiese", "a dog runs across the green meadow"
-TOKENS = Words().learn([SOURCE, TARGET])
+TOKENS = Words().train([SOURCE, TARGET])
 HEADS = {"kind": "multihead", "heads": 2}
 READING = {"kind": "recurrent", "layers": 1}
 STACKS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -51,15 +52,15 @@ def translator(encoder: dict[str, Any], decoder: dict[str, Any]) -> Translator:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-    return Translator(model, Vocabulary(TOKENS, TOKENS), 20)
+    return Translator(model, TokenizerPair(TOKENS, TOKENS), 20, Greedy())
 
 
 @pytest.mark.parametrize("kind", STACKS)
 @pytest.mark.parametrize("target", [TARGET, "dog", ""])
 def test_every_written_word_looks_at_the_whole_source(kind: str, target: str) -> None:
-    found = align(translator(*STACKS[kind]), SOURCE, target)
-    assert found.source == [*SOURCE.split(), "<end>"]
-    assert found.target == [*target.split(), "<end>"]
+    found = translator(*STACKS[kind]).align(SOURCE, target)
+    assert found.source == [*SOURCE.split(), "<eos>"]
+    assert found.target == [*target.split(), "<eos>"]
     weights = torch.tensor(found.weights)
     assert weights.shape == (len(found.target), len(found.source))
     assert (weights >= 0).all()
@@ -71,12 +72,13 @@ def test_every_written_word_looks_at_the_whole_source(kind: str, target: str) ->
 def test_weights_are_the_mean_of_those_to_the_source_alone(kind: str) -> None:
     """Self-attention is another thing."""
     used = translator(*STACKS[kind])
-    ids, lengths = rows(TOKENS.encode([SOURCE]))
+    source, inputs = [*TOKENS.encode([SOURCE])[0], EOS], [BOS, *TOKENS.encode([TARGET])[0]]
     with watch(used.model.decoder) as seen, torch.inference_mode():
-        used.model.states(ids, torch.tensor([[BEGIN, *TOKENS.encode([TARGET])[0]]]), lengths)
+        used.model.states(torch.tensor([source]), torch.tensor([inputs]), torch.tensor([len(source)]))
     looks = [seen[name].weights.mean(1)[0] for name in NAMES[kind]]
-    found = align(used, SOURCE, TARGET)
-    torch.testing.assert_close(torch.tensor(found.weights), torch.stack(looks).mean(0))
+    mean = torch.stack(looks).mean(0)
+    torch.testing.assert_close(torch.tensor(align(used.model, source, inputs)), mean)
+    torch.testing.assert_close(torch.tensor(used.align(SOURCE, TARGET).weights), mean)
 
 
 @pytest.mark.parametrize("context", ["start", "every_step"])
@@ -85,7 +87,7 @@ def test_a_model_that_knows_the_source_by_one_vector_says_so(context: str) -> No
     with pytest.raises(
         InputError, match=r"^this model has no attention to the source: it knows it by one fixed vector$"
     ):
-        align(translator(READING, decoder), SOURCE, TARGET)
+        translator(READING, decoder).align(SOURCE, TARGET)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_a_model_that_knows_the_source_by_one_vector_says_so(context: str) -> No
     ids=["convolution", "transformer"],
 )
 def test_a_model_that_looks_at_all_words_alike_shows_it(decoder: dict[str, Any]) -> None:
-    weights = torch.tensor(align(translator(READING, decoder), SOURCE, TARGET).weights)
+    weights = torch.tensor(translator(READING, decoder).align(SOURCE, TARGET).weights)
     torch.testing.assert_close(weights, torch.full_like(weights, 1 / 7))
 
 
@@ -133,7 +135,7 @@ def test_columns_stand_under_their_words(table: tuple[list[str], list[str], list
 def test_twenty_tokens_fit_a_terminal() -> None:
     used = translator(*STACKS["transformer"])
     words = [*SOURCE.split(), *TARGET.split(), *SOURCE.split()]
-    found = align(used, " ".join(words), " ".join(words[::-1]))
+    found = used.align(" ".join(words), " ".join(words[::-1]))
     lines = str(found).split("\n")
     assert (len(found.source), len(found.target)) == (20, 20)
     assert {len(line) for line in lines} == {len("meadow ") + 2 * 20}
@@ -155,7 +157,7 @@ def test_a_drawing_shows_words_upright_and_weights_as_shades() -> None:
 
 @pytest.mark.parametrize("name", ["one.png", "deep/er/one.svg"])
 def test_a_picture_is_written(name: str, tmp_path: Path) -> None:
-    found = align(translator(*STACKS["additive"]), SOURCE, TARGET)
+    found = translator(*STACKS["additive"]).align(SOURCE, TARGET)
     with mpl.rc_context({"svg.fonttype": "none"}):
         path = found.draw(tmp_path / name, "one sentence")
     assert path == tmp_path / name

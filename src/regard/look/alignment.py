@@ -1,17 +1,16 @@
 """Which source words each written word looked at: in numbers, in the terminal, and as a picture."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from rich.cells import cell_len, set_cell_size
 
-from regard.data.batches import rows
-from regard.data.tokens import BEGIN, END
 from regard.errors import InputError
-from regard.look.pictures import canvas, write
+from regard.model.assembly import Seq2Seq
 from regard.model.watch import watch
-from regard.tasks.translator import Translator
+from regard.pictures import canvas, write
 
 SHADES = " ░▒▓█"
 
@@ -49,19 +48,17 @@ class Alignment:
 
 
 @torch.inference_mode()
-def align(translator: Translator, source: str, target: str) -> Alignment:
-    """Let the model write `target` for `source` once more, and watch where it looks."""
-    model, vocabulary = translator.model, translator.vocabulary
-    asked, said = vocabulary.source.encode([source])[0], vocabulary.target.encode([target])[0]
+def align(model: Seq2Seq, source: Sequence[int], inputs: Sequence[int]) -> list[list[float]]:
+    """How much each position of the inputs looked at each of the source, the mean over heads and layers."""
     device = next(model.parameters()).device
-    ids, lengths = (tensor.to(device) for tensor in rows([asked]))
+    ids, written = (torch.tensor([row], device=device) for row in (source, inputs))
     with watch(model.decoder) as seen:
-        model.states(ids, torch.tensor([[BEGIN, *said]], device=device), lengths)
+        model.states(ids, written, torch.tensor([len(source)], device=device))
     looks = [sight.weights for name, sight in seen.items() if _across(name) and sight.seen]
     if not looks:
         raise InputError("this model has no attention to the source: it knows it by one fixed vector")
-    weights = torch.stack([look[0].mean(0) for look in looks]).mean(0)
-    return Alignment(vocabulary.source.pieces([*asked, END]), vocabulary.target.pieces([*said, END]), weights.tolist())
+    weights: list[list[float]] = torch.stack([look[0].mean(0) for look in looks]).mean(0).tolist()
+    return weights
 
 
 def _across(name: str) -> bool:

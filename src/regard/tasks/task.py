@@ -1,36 +1,45 @@
-"""What a task owes the training loop: batches, a loss, a score."""
+"""What a task is: one life, from the sections of a recipe to answers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
 
+from regard.data.data import Data, Report, Split
 from regard.model.assembly import Assembly
 
-B = TypeVar("B", bound="Piece")
+Kept = Mapping[str, bytes]
+"""What a run keeps for its task: the contents of files by their names."""
+
+B = TypeVar("B", bound="Batch")
 
 
 @runtime_checkable
-class Piece(Protocol):
-    """A batch, as far as the loop needs to know it."""
+class Batch(Protocol):
+    """What one process learns from at once, as far as the loop needs to know it."""
 
     @property
-    def tokens(self) -> int: ...
+    def size(self) -> int:
+        """How much it is, in the task's unit: tokens, images."""
 
     @property
-    def targets(self) -> int: ...
+    def predictions(self) -> int:
+        """How many predictions there are to be right or wrong about: what the loss is divided by."""
 
-    def to(self: B, device: torch.device) -> B: ...
+    def to(self: B, device: torch.device) -> B:
+        """The same on a device."""
 
-    def part(self: B, number: int, of: int) -> B: ...
+    def part(self: B, number: int, of: int) -> B:
+        """What one of several processes learns from."""
 
 
 @runtime_checkable
-class Endless(Protocol):
-    """Batches by step number; `len` is an epoch."""
+class Batches(Protocol):
+    """Batches by step number, without end; `len` is an epoch."""
 
     def __len__(self) -> int: ...
 
@@ -39,43 +48,116 @@ class Endless(Protocol):
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over all predictions: what is learnt from, and the plain −log p that people read."""
+    """Sums over all predictions: what is learnt from, and the plain loss that people read."""
 
     total: Tensor
     plain: Tensor
 
 
-class Task(ABC):
-    """Where data and model meet."""
+@dataclass(frozen=True)
+class Table:
+    """A table for people: heads that begin with a space stand over columns of numbers."""
 
-    metrics: dict[str, int]
-    """The scores of `validate`: +1 where more is better, −1 where less is."""
+    heads: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+class Evaluation(ABC):
+    """How good a model is on data it has not seen."""
+
+    scores: dict[str, float]
+    """By the names of the task's `metrics`."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """All figures, as JSON can hold them."""
+
+    @abstractmethod
+    def tables(self) -> list[Table]:
+        """What people read, the most important first."""
+
+    def beside(self, others: "Mapping[str, Evaluation]") -> Table | None:
+        """This and other runs of the same task on the same data, a column each; None where there is nothing to say."""
+        return None
+
+    def files(self) -> dict[str, bytes]:
+        """What is worth keeping beside the scores, by name: the answers, say."""
+        return {}
+
+    def draw(self, path: Path, others: "Mapping[str, Evaluation]") -> Path | None:
+        """A picture of this and other evaluations, if the task has one."""
+        return None
+
+
+@dataclass(frozen=True)
+class Exam:
+    """What a model is examined on, and who wants to know how far it has come.
+
+    `quick` is how training does it now and then: the same on fewer rows, in the quickest way.
+    """
+
+    data: Data[Any]
+    split: Split
+    quick: bool = False
+    stopped: Callable[[], bool] = lambda: False
+    progress: Callable[[int, int], None] = lambda *_: None
+
+
+class Task(ABC):
+    """Where data and model meet.
+
+    The constructor's keyword-only parameters are what a recipe may say: plain ones in its section [task], parts in
+    sections of their own. `kept` is what a run has kept; without it, `prepare` learns from the data what there is
+    to learn.
+    """
+
+    metrics: ClassVar[Mapping[str, int]]
+    """The scores of an evaluation: +1 where more is better, −1 where less is."""
+    unit: ClassVar[str] = "tokens"
+    """What batches are counted in."""
+    assembly: ClassVar[type[Assembly]]
+    """The kind of model it trains."""
+    example: ClassVar[str] = "regard describe {run}"
+    """The command that uses a trained run."""
+    at_use: ClassVar[tuple[str, ...]] = ()
+    """Sections and keys of a recipe that may be changed for a trained run: how it answers, not what it is."""
+
+    data: Data[Any]
+
+    def __init__(self, kept: Kept | None) -> None:
+        self.kept = kept
+
+    @abstractmethod
+    def prepare(self, tell: Callable[[str], None]) -> dict[Split, Report]:
+        """Read the data and make them ready for training; say what became of each split."""
 
     @abstractmethod
     def sizes(self) -> dict[str, int]:
         """What the data say about the model: vocabularies, classes."""
 
     @abstractmethod
-    def tokens(self) -> dict[str, Any]:
-        """What must be kept to read and write as in training."""
+    def files(self) -> dict[str, bytes]:
+        """What a run must keep so that the task can be opened without its data: tokenizers, names of classes."""
 
     @abstractmethod
-    def facts(self) -> dict[str, Any]:
-        """What else a run should know about its data."""
-
-    def extras(self) -> dict[str, dict[str, Tensor]]:
-        """Tensors worth keeping beside the weights, by the name of their file."""
-        return {}
-
-    @abstractmethod
-    def batches(self, tokens: int, seed: int) -> Endless:
+    def batches(self, seed: int) -> Batches:
         """The training data, in an order that depends on nothing but seed and step."""
 
     @abstractmethod
-    def loss(self, model: Assembly, batch: Any, smoothing: int | float = 0.0, sampling: int | float = 0.0) -> Loss:
-        """`smoothing` spreads a share of the target over all words; `sampling` gives the model that share of its
-        own words instead of the right ones."""
+    def loss(self, model: Any, batch: Any) -> Loss:
+        """What the model learns from a batch."""
 
     @abstractmethod
-    def validate(self, model: Assembly, stopped: Callable[[], bool]) -> dict[str, float] | None:
-        """Scores on held-out data; None when `stopped` said so before they were known."""
+    def answerer(self, model: Any, quick: bool = False) -> Any:
+        """A trained model, ready to answer as the recipe says; `quick` as for an exam of that kind."""
+
+    @abstractmethod
+    def evaluate(self, answerer: Any, exam: Exam) -> Evaluation | None:
+        """Scores on held-out data; None when the exam was stopped before they were known."""
+
+    @abstractmethod
+    def data_from(self, named: str) -> Data[Any]:
+        """Other data of the same kind, from what a user names; all of it is the split `test`."""
+
+    def check(self, model: Any) -> None:  # noqa: B027  (most have nothing to refuse)
+        """Refuse, before a run is made, a model that cannot learn these data."""

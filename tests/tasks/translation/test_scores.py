@@ -1,13 +1,15 @@
 """Scores are those of sacrebleu, whole and by length."""
 
 import random
+import sys
+from types import ModuleType
 
 import pytest
 import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.tasks.scores import EDGES, by_length, score
+from regard.tasks.translation.scores import ANALYSERS, EDGES, by_length, score, tokenizer_of
 
 few = settings(deadline=None, max_examples=8, derandomize=True)
 WORDS = ["a", "dog", "Dog", "runs", "Runs", "over", "the", "green", "meadow", ",", "und", "zwei", "Männer", ".", "한국"]
@@ -25,9 +27,9 @@ SAID = [*REFERENCES[:3], *texts([6, 28], 2)]
 def test_scores_are_those_of_sacrebleu() -> None:
     found = score(SAID, REFERENCES)
     assert found.bleu == sacrebleu.corpus_bleu(SAID, [REFERENCES]).score
-    assert found.tokenised == sacrebleu.corpus_bleu(SAID, [REFERENCES], lowercase=True).score
+    assert found.bleu_lowercase == sacrebleu.corpus_bleu(SAID, [REFERENCES], lowercase=True).score
     assert found.chrf == sacrebleu.corpus_chrf(SAID, [REFERENCES]).score
-    assert 0 < found.bleu < found.tokenised < 100
+    assert 0 < found.bleu < found.bleu_lowercase < 100
 
 
 def test_the_same_text_is_perfect_and_nothing_is_nothing() -> None:
@@ -43,10 +45,10 @@ def test_translations_and_references_are_not_interchangeable() -> None:
 
 def test_signatures_say_how_it_was_done() -> None:
     signatures = score(SAID, REFERENCES).signatures
-    assert set(signatures) == {"bleu", "chrf", "tokenised"}
+    assert set(signatures) == {"bleu", "chrf", "bleu_lowercase"}
     assert all(f"version:{sacrebleu.__version__}" in signature for signature in signatures.values())
     assert "case:mixed" in signatures["bleu"]
-    assert "case:lc" in signatures["tokenised"]
+    assert "case:lc" in signatures["bleu_lowercase"]
     assert "nc:6" in signatures["chrf"]
 
 
@@ -71,3 +73,54 @@ def test_the_edges_of_bins_are_those_written() -> None:
     lengths = [1, 5, 6, 40, 41, 300]
     bins = by_length(texts(lengths, 1), texts(lengths, 2), texts(lengths, 3))
     assert [(part.least, part.most, part.count) for part in bins] == [(1, 5, 2), (6, 10, 1), (31, 40, 1), (41, 300, 2)]
+
+
+CHINESE = ["一只狗在草地上跑。", "两个人在看狗。", "她在读一本书。"]
+JAPANESE = ["犬が草原を走っている。", "二人の男が犬を見ている。", "彼女は本を読んでいる。"]
+
+
+def test_chinese_is_cut_between_its_characters_and_the_signature_says_so() -> None:
+    """Cut at spaces, as other languages are, a sentence would be one word: right or wrong as a whole."""
+    said = [CHINESE[0].replace("草", "绿"), *CHINESE[1:]]
+    found = score(said, CHINESE, "zh")
+    assert found.bleu == sacrebleu.corpus_bleu(said, [CHINESE], tokenize="zh").score
+    assert found.bleu != score(said, CHINESE).bleu
+    for name in ("bleu", "bleu_lowercase"):
+        assert "tok:zh" in found.signatures[name]
+        assert "tok:13a" in score(said, CHINESE, "en").signatures[name]
+    (part,) = by_length(CHINESE, said, CHINESE, "zh")
+    assert part.bleu == found.bleu
+
+
+@pytest.mark.parametrize("language", ["zh", "ZH", "zh-TW", "zh_CN"])
+def test_a_language_may_be_said_with_its_country(language: str) -> None:
+    assert tokenizer_of(language) == "zh"
+
+
+@pytest.mark.parametrize("language", ["", "en", "de", "reverse", "zhuang", "target"])
+def test_all_other_languages_are_cut_as_papers_do(language: str) -> None:
+    assert tokenizer_of(language) == "13a"
+
+
+@pytest.mark.parametrize(("language", "name"), [("ja", "ja-mecab"), ("ko", "ko-mecab")])
+def test_an_analyser_is_used_where_it_is_installed(language: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else characters: a score that is worse known, but of the words' own language."""
+    module = ANALYSERS[language][1]
+    monkeypatch.setitem(sys.modules, module, None)
+    assert tokenizer_of(language) == "char"
+    there = ModuleType(module)
+    there.__spec__ = pytest.__spec__
+    monkeypatch.setitem(sys.modules, module, there)
+    assert tokenizer_of(language) == name
+
+
+def test_japanese_without_an_analyser_is_scored_by_characters_and_the_signature_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for _, module in ANALYSERS.values():
+        monkeypatch.setitem(sys.modules, module, None)
+    said = [JAPANESE[0].replace("犬", "猫"), *JAPANESE[1:]]
+    found = score(said, JAPANESE, "ja")
+    assert found.bleu == sacrebleu.corpus_bleu(said, [JAPANESE], tokenize="char").score
+    assert "tok:char" in found.signatures["bleu"]
+    assert 50 < found.bleu < 100

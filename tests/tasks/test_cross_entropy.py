@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from regard.tasks import loss
-from regard.tasks.loss import cross_entropy
+from regard.tasks import cross_entropy as module
+from regard.tasks.cross_entropy import cross_entropy
 
 some = settings(deadline=None, max_examples=60, derandomize=True)
 Known = tuple[Tensor, nn.Linear, Tensor]
@@ -41,41 +41,41 @@ def test_slices_are_the_whole(
     rows: int, width: int, words: int, bias: bool, smoothing: int | float, at_once: int
 ) -> None:
     """Slices of one row up to all of them, the last one shorter; scaled, as a mean over a batch would be."""
-    states, head, wanted = made(rows, width, words, bias)
-    with patch.object(loss, "SLICE", at_once):
-        total, plain = cross_entropy(states, head, wanted, smoothing)
+    states, head, labels = made(rows, width, words, bias)
+    with patch.object(module, "SLICE", at_once):
+        total, plain = cross_entropy(states, head, labels, smoothing)
         found = gradients(total / 3, states, head)
     logits = head(states)
-    right = F.cross_entropy(logits, wanted, reduction="sum", label_smoothing=smoothing)
+    right = F.cross_entropy(logits, labels, reduction="sum", label_smoothing=smoothing)
     torch.testing.assert_close(total, right, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(plain, F.cross_entropy(logits, wanted, reduction="sum"), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(plain, F.cross_entropy(logits, labels, reduction="sum"), rtol=1e-5, atol=1e-5)
     for one, other in zip(found, gradients(right / 3, states, head), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
 def test_a_tied_table_gets_the_gradients_of_both_its_uses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss, "SLICE", 30)
+    monkeypatch.setattr(module, "SLICE", 30)
     torch.manual_seed(0)
     table, head = nn.Embedding(11, 5), nn.Linear(5, 11)
     head.weight = table.weight
-    asked, wanted = torch.randint(11, (9,)), torch.randint(11, (9,))
-    cross_entropy(table(asked).tanh(), head, wanted, 0.1)[0].backward()
+    asked, labels = torch.randint(11, (9,)), torch.randint(11, (9,))
+    cross_entropy(table(asked).tanh(), head, labels, 0.1)[0].backward()
     found, table.weight.grad = table.weight.grad, None
-    F.cross_entropy(head(table(asked).tanh()), wanted, reduction="sum", label_smoothing=0.1).backward()
+    F.cross_entropy(head(table(asked).tanh()), labels, reduction="sum", label_smoothing=0.1).backward()
     torch.testing.assert_close(found, table.weight.grad)
 
 
 def test_gradients_of_large_logits_are_finite() -> None:
-    states, head, wanted = made()
-    total, plain = cross_entropy(states * 1e4, head, wanted, 0.1)
+    states, head, labels = made()
+    total, plain = cross_entropy(states * 1e4, head, labels, 0.1)
     assert total.isfinite()
     assert plain.isfinite()
     assert all(gradient.isfinite().all() for gradient in gradients(total, states, head))
 
 
 def test_the_plain_loss_is_only_to_be_read() -> None:
-    states, head, wanted = made()
-    total, plain = cross_entropy(states, head, wanted, 0.5)
+    states, head, labels = made()
+    total, plain = cross_entropy(states, head, labels, 0.5)
     assert total.requires_grad
     assert not plain.requires_grad
     assert not torch.isclose(total, plain)
@@ -83,38 +83,38 @@ def test_the_plain_loss_is_only_to_be_read() -> None:
 
 @pytest.mark.parametrize("frozen", ["states", "weight", "bias"])
 def test_a_frozen_part_gets_no_gradient_and_the_others_theirs(frozen: str) -> None:
-    states, head, wanted = made()
+    states, head, labels = made()
     parts = {"states": states, "weight": head.weight, "bias": head.bias}
     parts[frozen].requires_grad_(False)
-    cross_entropy(states, head, wanted)[0].backward()
+    cross_entropy(states, head, labels)[0].backward()
     found = {name: part.grad for name, part in parts.items()}
     assert found.pop(frozen) is None
     for name, other in found.items():
-        right = F.cross_entropy(head(states), wanted, reduction="sum")
+        right = F.cross_entropy(head(states), labels, reduction="sum")
         torch.testing.assert_close(other, torch.autograd.grad(right, parts[name])[0])
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_no_gradients_are_made_for_nobody(mode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    states, head, wanted = made()
-    right = [tensor.detach() for tensor in cross_entropy(states, head, wanted, 0.1)]
-    monkeypatch.setattr(loss, "_slice_gradient", None)
+    states, head, labels = made()
+    right = [tensor.detach() for tensor in cross_entropy(states, head, labels, 0.1)]
+    monkeypatch.setattr(module, "_slice_gradient", None)
     with mode():
-        total, plain = cross_entropy(states, head, wanted, 0.1)
+        total, plain = cross_entropy(states, head, labels, 0.1)
     assert not total.requires_grad
     assert [total, plain] == right
-    assert list(cross_entropy(states.detach(), head.requires_grad_(False), wanted, 0.1)) == right
+    assert list(cross_entropy(states.detach(), head.requires_grad_(False), labels, 0.1)) == right
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("bias", [True, False])
 def test_half_precision_is_near_the_whole(kind: torch.dtype, bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Under autocast the states come in either kind; weights and their gradients stay in float32."""
-    monkeypatch.setattr(loss, "SLICE", 30)
-    states, head, wanted = made(bias=bias)
-    right = gradients(F.cross_entropy(head(states), wanted, reduction="sum", label_smoothing=0.1), states, head)
+    monkeypatch.setattr(module, "SLICE", 30)
+    states, head, labels = made(bias=bias)
+    right = gradients(F.cross_entropy(head(states), labels, reduction="sum", label_smoothing=0.1), states, head)
     with torch.autocast("cpu", torch.bfloat16):
-        total, plain = cross_entropy(states.to(kind), head, wanted, 0.1)
+        total, plain = cross_entropy(states.to(kind), head, labels, 0.1)
     assert (total.dtype, plain.dtype) == (torch.float32, torch.float32)
     found = gradients(total, states, head)
     for one, other in zip(found, right, strict=True):
@@ -136,22 +136,22 @@ class Largest(TorchDispatchMode):
 
 
 def test_all_logits_are_never_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss, "SLICE", 2_000)
+    monkeypatch.setattr(module, "SLICE", 2_000)
     rows, width, words = 64, 4, 300
-    states, head, wanted = made(rows, width, words)
+    states, head, labels = made(rows, width, words)
     with Largest() as sliced:
-        cross_entropy(states, head, wanted, 0.1)[0].backward()
+        cross_entropy(states, head, labels, 0.1)[0].backward()
     with Largest() as whole:
-        F.cross_entropy(head(states), wanted, reduction="sum").backward()
+        F.cross_entropy(head(states), labels, reduction="sum").backward()
     assert whole.found == rows * words
     assert words < sliced.found <= 2_000
 
 
 def test_a_row_larger_than_a_slice_goes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss, "SLICE", 5)
-    states, head, wanted = made(rows=3, width=2, words=30)
+    monkeypatch.setattr(module, "SLICE", 5)
+    states, head, labels = made(rows=3, width=2, words=30)
     with Largest() as seen:
-        total, _ = cross_entropy(states, head, wanted)
+        total, _ = cross_entropy(states, head, labels)
         total.backward()
     assert seen.found == 2 * 30  # the head itself
-    torch.testing.assert_close(total, F.cross_entropy(head(states), wanted, reduction="sum"))
+    torch.testing.assert_close(total, F.cross_entropy(head(states), labels, reduction="sum"))

@@ -1,0 +1,11 @@
+"""What a model can be trained for. Adding a task is a file and a line here."""
+
+from regard.recipe import Slot
+from regard.tasks.task import Task
+from regard.tasks.translation import Translation
+
+SLOTS = (
+    Slot("task", Task, "what a model is trained for", {
+        "translation": Translation,
+    }),
+)  # fmt: skip

@@ -1,0 +1,70 @@
+"""How good translations are: BLEU, chrF, and both by length of the source."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from math import nan
+
+EDGES = (5, 10, 15, 20, 25, 30, 40)
+ANALYSERS = {"ja": ("ja-mecab", "MeCab"), "ko": ("ko-mecab", "mecab_ko")}
+
+
+@dataclass(frozen=True)
+class Bleu:
+    """Scores of many translations, each with its sacrebleu signature."""
+
+    bleu: float
+    chrf: float
+    bleu_lowercase: float
+    """What most papers on small data sets quote."""
+    signatures: dict[str, str]
+
+
+NOTHING = Bleu(nan, nan, nan, {"bleu": "", "chrf": "", "bleu_lowercase": ""})
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Sentences whose source has `least` to `most` words."""
+
+    least: int
+    most: int
+    count: int
+    bleu: float
+    chrf: float
+
+
+def score(translations: Sequence[str], references: Sequence[str], language: str = "") -> Bleu:
+    """BLEU and chrF as sacrebleu computes them; where words have no spaces between them, by its tokenizer for that."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    cut = tokenizer_of(language)
+    metrics = {"bleu": BLEU(tokenize=cut), "chrf": CHRF(), "bleu_lowercase": BLEU(lowercase=True, tokenize=cut)}
+    found = {name: metric.corpus_score(list(translations), [list(references)]) for name, metric in metrics.items()}
+    signatures = {name: str(metric.get_signature()) for name, metric in metrics.items()}
+    return Bleu(found["bleu"].score, found["chrf"].score, found["bleu_lowercase"].score, signatures)
+
+
+def tokenizer_of(language: str) -> str:
+    """sacrebleu's tokenizer for a target language: characters where the analyser of that language is not installed."""
+    plain = language.lower().replace("_", "-").partition("-")[0]
+    if plain == "zh":
+        return "zh"
+    name, module = ANALYSERS.get(plain, ("13a", ""))
+    return name if not module or find_spec(module) is not None else "char"
+
+
+def by_length(
+    sources: Sequence[str], translations: Sequence[str], references: Sequence[str], language: str = ""
+) -> list[Bin]:
+    """The same by the number of words in the source: does quality fall as sentences grow [N2:83]?"""
+    lengths = [len(source.split()) for source in sources]
+    bins, least = [], 0
+    for most in (*EDGES, max([*lengths, EDGES[-1] + 1])):
+        chosen = [i for i, length in enumerate(lengths) if least < length <= most]
+        if chosen:
+            found = score([translations[i] for i in chosen], [references[i] for i in chosen], language)
+            bins.append(Bin(least + 1, most, len(chosen), found.bleu, found.chrf))
+        least = most
+    return bins

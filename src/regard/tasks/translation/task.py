@@ -1,0 +1,186 @@
+"""The task of translation: pairs in, a loss to learn from, BLEU to judge by, a translator to answer."""
+
+import json
+import time
+from collections.abc import Callable
+from functools import cached_property
+from itertools import islice
+from math import exp
+
+from regard.data.data import Report, Split
+from regard.data.encode import Encoded, encode
+from regard.data.files import Files
+from regard.data.pairs import Pair, Pairs
+from regard.data.tokenizer import TokenizerTrainer
+from regard.decoding.sample import Greedy
+from regard.decoding.search import Search
+from regard.disk import parse_json
+from regard.errors import InputError, RecipeError
+from regard.model.assembly import Seq2Seq
+from regard.recipe import Count, Part, Share, choose
+from regard.tasks.task import Exam, Kept, Loss, Task
+from regard.tasks.translation.batches import PairBatch, PairBatches
+from regard.tasks.translation.evaluation import TranslationScores
+from regard.tasks.translation.loss import held_out_loss, translation_loss
+from regard.tasks.translation.scores import NOTHING, by_length, score
+from regard.tasks.translation.shortlist import FILE as SHORTLIST
+from regard.tasks.translation.shortlist import Shortlist
+from regard.tasks.translation.tokenizers import TokenizerPair
+from regard.tasks.translation.translator import Translator
+
+FACTS = "translation.json"
+SCORED = 1000  # held-out pairs translated in a quick exam
+TOKENS = 4096  # positions in a batch of an exam
+
+
+class Translation(Task):
+    """Sentence pairs, learnt word by word with the right beginning given (teacher forcing).
+
+    Batches hold about `batch_tokens` positions of the longer side; pairs with more than `max_length` tokens on a
+    side are left out. `label_smoothing` spreads that share of a label over all words; `scheduled_sampling` feeds
+    the decoder that share of its own words. `shortlist` scores only words that the source may call for: faster.
+    """
+
+    metrics = {"loss": -1, "bleu": 1, "chrf": 1}  # noqa: RUF012
+    assembly = Seq2Seq
+    example = "regard translate {run} 'your text'"
+    at_use = ("decoding", "task.shortlist")
+
+    data: Pairs
+
+    def __init__(
+        self,
+        kept: Kept | None,
+        *,
+        data: Part[Pairs],
+        tokenizer: Part[TokenizerTrainer] = choose("bpe"),
+        decoding: Part[Search] = choose("beam"),
+        batch_tokens: Count = 4096,
+        max_length: Count = 128,
+        label_smoothing: Share = 0.1,
+        scheduled_sampling: Share = 0.0,
+        shortlist: bool = False,
+    ) -> None:
+        super().__init__(kept)
+        self.data, self.search, self._trainer = data.build(), decoding.build(), tokenizer.build()
+        self.batch_tokens, self.max_length, self.shortlisted = batch_tokens, max_length, shortlist
+        self.label_smoothing, self.scheduled_sampling = label_smoothing, scheduled_sampling
+        self._splits: dict[Split, Encoded] = {}
+        self._scored: list[Pair] = []
+
+    @cached_property
+    def tokenizers(self) -> TokenizerPair:
+        """Those the run has kept, or else learnt now."""
+        return TokenizerPair.train(self.data, self._trainer) if self.kept is None else TokenizerPair.open(self.kept)
+
+    def prepare(self, tell: Callable[[str], None]) -> dict[Split, Report]:
+        if self.kept is None:
+            tell("learning the vocabulary")
+        if not len(self._encoded("train", tell)):
+            raise InputError(f"no training pair has at most {self.max_length} tokens a side; raise task.max_length")
+        if not self.longest:
+            raise InputError("the tokenizer knows nothing of any training source; choose another tokenizer")
+        self._scored = list(islice(self.data.read("valid"), SCORED))  # after this no file of the user is read again
+        return {split: self._encoded(split, tell).report for split in ("train", "valid")}
+
+    def _encoded(self, split: Split, tell: Callable[[str], None] = lambda _: None) -> Encoded:
+        if split not in self._splits:
+            self._splits[split] = self._encode(self.data, split, tell)
+        return self._splits[split]
+
+    def _encode(self, data: Pairs, split: Split, tell: Callable[[str], None] = lambda _: None) -> Encoded:
+        two = self.tokenizers
+        encoded = encode(data, split, (two.source, two.target), tell)
+        return encoded.within(self.max_length, f"over {self.max_length} tokens")
+
+    @cached_property
+    def longest(self) -> int:
+        """Tokens of the longest source the model has learnt from."""
+        if self.kept is None:
+            return int(self._encoded("train").sides[0].lengths.max())
+        longest = parse_json(self.kept.get(FACTS, b""), FACTS).get("longest")
+        if not isinstance(longest, int) or longest < 1:
+            raise InputError(f"{FACTS}: damaged: no length of the longest source in it")
+        return longest
+
+    def sizes(self) -> dict[str, int]:
+        return {
+            "source_vocab_size": len(self.tokenizers.source),
+            "target_vocab_size": len(self.tokenizers.target),
+        }
+
+    def files(self) -> dict[str, bytes]:
+        facts = {"longest": self.longest, "source": self.data.source, "target": self.data.target}
+        two = self.tokenizers
+        learnt = Shortlist.learn(self._encoded("train"), len(two.source), len(two.target))
+        return two.files() | {FACTS: json.dumps(facts).encode(), SHORTLIST: learnt.file()}
+
+    def check(self, model: Seq2Seq) -> None:
+        if model.source.table is model.target.table and self.tokenizers.source is not self.tokenizers.target:
+            raise RecipeError(
+                "model.tie_embeddings: `all` needs one vocabulary for both sides; say tokenizer.joint=true"
+            )
+        for side, limit, rows in zip(
+            ("encoder", "decoder"),
+            (model.encoder.limit, model.decoder.limit),
+            self._encoded("train").sides,
+            strict=True,
+        ):
+            needed = 1 + int(rows.lengths.max())
+            if limit is not None and needed > limit:
+                raise RecipeError(
+                    f"model.{side}.positions.limit: {limit} positions, but training texts need {needed}; raise it, "
+                    f"or leave the long ones out with task.max_length={limit - 1}"
+                )
+
+    def batches(self, seed: int) -> PairBatches:
+        return PairBatches(self._encoded("train"), self.tokenizers.ids, self.batch_tokens, seed)
+
+    def loss(self, model: Seq2Seq, batch: PairBatch) -> Loss:
+        return translation_loss(model, batch, self.label_smoothing, self.scheduled_sampling)
+
+    def answerer(self, model: Seq2Seq, quick: bool = False) -> Translator:
+        shortlist = None
+        if self.shortlisted and not quick:
+            content = (self.kept or {}).get(SHORTLIST, b"")
+            two = self.tokenizers
+            shortlist = Shortlist.open(content, len(two.source), len(two.target), two.target.special)
+        return Translator(model, self.tokenizers, self.longest, Greedy() if quick else self.search, shortlist)
+
+    def evaluate(self, answerer: Translator, exam: Exam) -> TranslationScores | None:
+        pairs = exam.data
+        assert isinstance(pairs, Pairs)
+        own = exam.quick and pairs is self.data
+        read = self._scored if own else list(pairs.read(exam.split))
+        corpus = self._encoded(exam.split) if own else self._encode(pairs, exam.split)
+        loss = held_out_loss(answerer.model, PairBatches(corpus, self.tokenizers.ids, TOKENS, 0), exam.stopped)
+        sources, references = [source for source, _ in read], [target for _, target in read]
+        start, translations = time.perf_counter(), [""] * len(read)
+        for done, (row, found) in enumerate(answerer.stream(sources, exam.stopped), 1):
+            translations[row] = found.text
+            exam.progress(done, len(read))
+        seconds = time.perf_counter() - start
+        if exam.stopped():
+            return None
+        language = pairs.target
+        quality = score(translations, references, language) if read else NOTHING
+        scores = {"loss": loss} if len(corpus) else {}
+        return TranslationScores(
+            scores=scores | ({"bleu": quality.bleu, "chrf": quality.chrf} if read else {}),
+            pairs=len(read),
+            loss=loss,
+            perplexity=exp(min(loss, 700.0)),
+            bleu=quality.bleu,
+            chrf=quality.chrf,
+            bleu_lowercase=quality.bleu_lowercase,
+            exact=sum(one == other for one, other in zip(translations, references, strict=True)) / max(1, len(read)),
+            signatures=quality.signatures,
+            by_length=[] if exam.quick else by_length(sources, translations, references, language),
+            seconds=seconds,
+            sources=sources,
+            translations=translations,
+            references=references,
+        )
+
+    def data_from(self, named: str) -> Pairs:
+        return Files(train=named, test=named, source=self.data.source, target=self.data.target)
