@@ -14,10 +14,10 @@ _CALLS = {
     "watch": "regard.model.watch",
     "Recipe": "regard.recipe",
     "train": "regard.training.train",
-    "evaluate": "regard.trained",
-    "translate": "regard.trained",
+    "evaluate": "regard.verbs",
+    "translate": "regard.verbs",
+    "align": "regard.verbs",
     "open_run": "regard.trained",
-    "align": "regard.look.alignment",
     "bench_attention": "regard.bench.attention",
 }
 

@@ -1,6 +1,6 @@
-"""A run folder: recipe, tokens, checkpoints and log."""
+"""A run folder: recipe, what the task keeps, checkpoints and log."""
 
-from regard.runs.checkpoint import FILES, Checkpoint
+from regard.runs.checkpoint import STATE, WEIGHTS, Checkpoint
 from regard.runs.run import Run
 
-__all__ = ["FILES", "Checkpoint", "Run"]
+__all__ = ["STATE", "WEIGHTS", "Checkpoint", "Run"]

@@ -7,58 +7,65 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-
+from regard.disk import checksum, read_json
+from regard.disk.tensors import Tensors, read_shapes, read_tensors
 from regard.errors import InputError
-from regard.runs.disk import Tensors, hashed, read_json, read_tensors
 
-FILES = ("weights.safetensors", "state.safetensors")
+WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
 STEP = re.compile(r"step-(\d{1,12})")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One saved state of a run."""
+    """One saved state: the weights a user gets, and the state that training needs to go on."""
 
     folder: Path
 
     @property
     def step(self) -> int:
+        """After how many steps it was saved."""
         found = STEP.fullmatch(self.folder.name)
         assert found is not None
         return int(found[1])
 
-    def check(self) -> dict[str, Any]:
-        """The manifest, once everything has been found to be what was written."""
-        manifest = read_json(self.folder / "manifest.json")
-        wanted = manifest.get("sha256")
-        if not isinstance(wanted, dict) or wanted.get("progress") != digest(manifest.get("progress")):
-            raise InputError(f"{self.folder / 'manifest.json'}: damaged: not what was written")
-        for name in FILES:
-            if not (self.folder / name).is_file() or hashed(self.folder / name) != wanted.get(name):
-                raise InputError(f"{self.folder / name}: damaged: not what was written")
+    def check(self, to_resume: bool = False) -> dict[str, Any]:
+        """The manifest, once what is needed has been found to be what was written: the weights, and the state too
+        where training is to go on."""
+        manifest = read_json(self.folder / MANIFEST)
+        hashes = manifest.get("sha256")
+        if not isinstance(hashes, dict) or hashes.get("progress") != table_hash(manifest.get("progress")):
+            raise InputError(f"{self.folder / MANIFEST}: damaged: not what was written")
+        for name in (WEIGHTS, STATE) if to_resume else (WEIGHTS,):
+            path = self.folder / name
+            if not path.is_file() or checksum(path) != hashes.get(name):
+                raise InputError(f"{path}: {'damaged: not what was written' if path.is_file() else 'missing'}")
         return manifest
 
     def progress(self) -> dict[str, Any]:
         """What the training knew beside its tensors: scores, what came when."""
-        progress: dict[str, Any] = self.check()["progress"]
+        progress = self.check()["progress"]
+        if not isinstance(progress, dict):
+            raise InputError(f"{self.folder / MANIFEST}: damaged: no progress in it")
         return progress
 
-    def tensors(self, name: str) -> Tensors:
-        return read_tensors(self.folder / name)
+    def weights(self) -> Tensors:
+        """What a user gets."""
+        return read_tensors(self.folder / WEIGHTS)
+
+    def state(self) -> Tensors:
+        """All else that the next step depends on."""
+        return read_tensors(self.folder / STATE)
 
     def shapes(self) -> dict[str, list[int]]:
         """Names and shapes of the weights, without reading them."""
-        try:
-            with safe_open(self.folder / FILES[0], "pt") as file:
-                return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
-            raise InputError(f"{self.folder / FILES[0]}: not a safetensors file: {error}") from error
+        return read_shapes(self.folder / WEIGHTS)
 
 
-def manifest(hashes: dict[str, str], progress: dict[str, Any]) -> bytes:
+def manifest_of(hashes: dict[str, str], progress: dict[str, Any]) -> bytes:
+    """What a manifest holds."""
     return json.dumps({"sha256": hashes, "progress": progress}, indent=2).encode()
 
 
-def digest(table: Any) -> str:
+def table_hash(table: Any) -> str:
+    """The sha256 of a table as JSON."""
     return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()

@@ -1,6 +1,7 @@
-"""A run folder: recipe, tokens, checkpoints and log. Only safetensors, JSON and TOML are ever read from one.
+"""A run folder. Only safetensors, JSON and TOML are ever read from one.
 
-recipe.toml  tokens.json  facts.json  log.jsonl  best  last
+recipe.toml  run.json (format, task, fingerprint of the data, names of the task's files)  log.jsonl  best  last
+the task's files: tokenizers, names of classes
 checkpoints/step-N/weights.safetensors  state.safetensors  manifest.json
 
 Everything is written under another name, synced and renamed, so that a run killed at any moment
@@ -13,28 +14,20 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import tomli_w
-from safetensors.torch import save, save_file
 
+from regard.disk import names_inside, read_bytes, read_json, read_text, read_toml, remove, room, sync, write
+from regard.disk.tensors import Tensors, write_tensors
 from regard.errors import InputError
-from regard.runs.checkpoint import FILES, STEP, Checkpoint, digest, manifest
-from regard.runs.disk import (
-    Tensors,
-    hashed,
-    parse,
-    read_json,
-    read_tensors,
-    read_text,
-    read_toml,
-    remove,
-    room,
-    sync,
-    write,
-)
+from regard.recipe.read import RUN_RECIPE, is_run
+from regard.runs.checkpoint import MANIFEST, STATE, STEP, WEIGHTS, Checkpoint, manifest_of, table_hash
+
+FORMAT = 1
+FACTS = "run.json"
 
 
 class Run:
@@ -42,40 +35,38 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.recipe = read_toml(folder / "recipe.toml")
-        self.tokens = read_json(folder / "tokens.json")
-        self.facts = read_json(folder / "facts.json")
+        self.facts = _checked(folder)
+        self.recipe = read_toml(folder / RUN_RECIPE)
 
     @classmethod
-    def create(
-        cls,
-        folder: Path,
-        recipe: dict[str, Any],
-        tokens: dict[str, Any],
-        facts: dict[str, Any],
-        extras: Mapping[str, Tensors] = MappingProxyType({}),
-    ) -> "Run":
-        """A new run; the recipe is written last, so that a folder with a recipe is whole."""
-        if (folder / "recipe.toml").exists():
+    def create(cls, folder: Path, recipe: dict[str, Any], files: Mapping[str, bytes], data: str) -> "Run":
+        """A new run: its recipe, what its task keeps, and the fingerprint of its data.
+
+        The recipe is written last, so that a folder with a recipe is whole.
+        """
+        if is_run(folder):
             raise InputError(f"{folder}: there is a run already; go on with --resume, or choose another --out")
+        facts = {"format": FORMAT, "data": data, "files": sorted(files)}
         with room(folder):
             (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-            write(folder / "tokens.json", json.dumps(tokens, ensure_ascii=False).encode())
-            write(folder / "facts.json", json.dumps(facts).encode())
-            for name, tensors in extras.items():
-                write(folder / name, save(tensors))
-            write(folder / "recipe.toml", tomli_w.dumps(recipe).encode())
+            for name, content in files.items():
+                write(folder / name, content)
+            write(folder / FACTS, json.dumps(facts, indent=2).encode())
+            write(folder / RUN_RECIPE, tomli_w.dumps(recipe).encode())
         return cls(folder)
 
     @classmethod
     def open(cls, folder: Path) -> "Run":
-        if not (folder / "recipe.toml").is_file():
-            raise InputError(f"{folder}: not a run folder (no recipe.toml in it); `regard train` makes one")
+        """A run that is there."""
+        if not is_run(folder):
+            raise InputError(f"{folder}: not a run folder (no {RUN_RECIPE} in it); `regard train` makes one")
         return cls(folder)
 
-    def extra(self, name: str) -> Tensors:
-        """One of the files written beside the weights."""
-        return read_tensors(self.folder / name)
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """What the task has kept."""
+        names = names_inside(self.facts.get("files"), self.folder / FACTS)
+        return {name: read_bytes(self.folder / name) for name in names}
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -87,23 +78,21 @@ class Run:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise InputError(f"{self.folder}: another process is training in it") from error
-            for left in [*self.folder.glob("*.part"), *self._checkpoints().glob("*.part")]:
+            for left in [*self.folder.glob("*.part"), *self._checkpoints.glob("*.part")]:
                 shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
             yield
 
     def save(self, step: int, weights: Tensors, state: Tensors, progress: dict[str, Any], keep: int) -> Checkpoint:
         """Write a checkpoint whole or not at all, then let go of old ones: `keep` stay, and the best."""
-        final = self._checkpoints() / f"step-{step}"
+        final = self._checkpoints / f"step-{step}"
         part = final.with_name(final.name + ".part")
         with room(self.folder):
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir()
-            hashes = {"progress": digest(progress)}
-            for name, tensors in zip(FILES, (weights, state), strict=True):
-                save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, part / name)
-                hashes[name] = hashed(part / name)
-                sync(part / name)
-            write(part / "manifest.json", manifest(hashes, progress))
+            hashes = {"progress": table_hash(progress)}
+            for name, tensors in ((WEIGHTS, weights), (STATE, state)):
+                hashes[name] = write_tensors(part / name, tensors)
+            write(part / MANIFEST, manifest_of(hashes, progress))
             sync(part)
             if final.exists():
                 remove(final)
@@ -115,10 +104,10 @@ class Run:
 
     def amend(self, step: int, progress: dict[str, Any]) -> None:
         """The same tensors, but more is known about them."""
-        folder = self._checkpoints() / f"step-{step}"
-        hashes = Checkpoint(folder).check()["sha256"] | {"progress": digest(progress)}
+        folder = self._checkpoints / f"step-{step}"
+        hashes = Checkpoint(folder).check()["sha256"] | {"progress": table_hash(progress)}
         with room(self.folder):
-            write(folder / "manifest.json", manifest(hashes, progress))
+            write(folder / MANIFEST, manifest_of(hashes, progress))
 
     def point(self, name: str, at: str) -> None:
         """`best` or `last` → a checkpoint."""
@@ -127,14 +116,14 @@ class Run:
 
     def checkpoints(self) -> list[Checkpoint]:
         """All, the newest first."""
-        found = [Checkpoint(path) for path in self._checkpoints().glob("step-*") if STEP.fullmatch(path.name)]
+        found = [Checkpoint(path) for path in self._checkpoints.glob("step-*") if STEP.fullmatch(path.name)]
         return sorted(found, key=lambda checkpoint: -checkpoint.step)
 
-    def newest(self, tell: Callable[[str], None]) -> Checkpoint | None:
+    def newest(self, tell: Callable[[str], None], to_resume: bool = False) -> Checkpoint | None:
         """The newest checkpoint that is whole; damaged ones are named and passed over."""
         for checkpoint in self.checkpoints():
             try:
-                checkpoint.check()
+                checkpoint.check(to_resume)
             except (InputError, OSError) as error:
                 tell(f"{error}; falling back to the checkpoint before it")
                 continue
@@ -143,10 +132,9 @@ class Run:
 
     def for_use(self, tell: Callable[[str], None]) -> Checkpoint:
         """The best checkpoint, or else the newest that is whole."""
-        pointer = self.folder / "best"
-        name = read_text(pointer).strip() if pointer.is_file() else ""
-        if STEP.fullmatch(name) and (self._checkpoints() / name).is_dir():
-            best = Checkpoint(self._checkpoints() / name)
+        name = self._best()
+        if STEP.fullmatch(name) and (self._checkpoints / name).is_dir():
+            best = Checkpoint(self._checkpoints / name)
             try:
                 best.check()
                 return best
@@ -166,7 +154,7 @@ class Run:
         """All whole lines of the log."""
         file = self.folder / "log.jsonl"
         lines = read_text(file).splitlines() if file.is_file() else []
-        return [entry for line in lines if isinstance(entry := parse(line), dict)]
+        return [entry for line in lines if isinstance(entry := _parsed(line), dict)]
 
     def rewind(self, step: int) -> None:
         """Forget what was logged after a step: it will happen again."""
@@ -174,12 +162,39 @@ class Run:
         with room(self.folder):
             write(self.folder / "log.jsonl", "".join(kept).encode())
 
+    @property
     def _checkpoints(self) -> Path:
         return self.folder / "checkpoints"
 
-    def _let_go(self, keep: int) -> None:
+    def _best(self) -> str:
         pointer = self.folder / "best"
-        best = read_text(pointer).strip() if pointer.is_file() else ""
+        return read_text(pointer).strip() if pointer.is_file() else ""
+
+    def _let_go(self, keep: int) -> None:
+        best = self._best()
         for checkpoint in self.checkpoints()[keep:]:
             if checkpoint.folder.name != best:
                 remove(checkpoint.folder)
+
+
+def _checked(folder: Path) -> dict[str, Any]:
+    """What a run says about itself, if it is of a format that is known here."""
+    if not (folder / FACTS).is_file():
+        raise InputError(
+            f"{folder}: a run from before runs had a format number (no {FACTS}); use it with the Regard that made it, "
+            "or train it again: recipe.toml says how, with the old names of its keys"
+        )
+    facts = read_json(folder / FACTS)
+    if facts.get("format") != FORMAT:
+        raise InputError(
+            f"{folder}: a run of format {facts.get('format')!r}, and this Regard knows {FORMAT}; "
+            "use it with the Regard that made it"
+        )
+    return facts
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
