@@ -60,7 +60,7 @@ class Victim:
         self.random = random.Random(seed)
         self.file = folder / f"{stack}.toml"
         folder.mkdir(parents=True)
-        table = recipe(stack, dropout=0.1, steps=STEPS, save_every=EVERY, validate_every=4 * EVERY, average=0.9, keep=2)
+        table = recipe(stack, dropout=0.1, steps=STEPS, save_every=EVERY, validate_every=4 * EVERY, ema=0.9, keep=2)
         self.file.write_text(tomli_w.dumps(table))
 
     def start(self, name: str) -> subprocess.Popen[bytes]:
@@ -130,7 +130,7 @@ def examine(folder: Path, newest: int, counts: Counts) -> int:
     if (folder / "recipe.toml").is_file():
         for checkpoint in Run.open(folder).checkpoints():
             try:
-                checkpoint.check()
+                checkpoint.check(to_resume=True)
             except InputError as error:
                 counts.damaged.append(str(error))
     elif found:

@@ -1,4 +1,4 @@
-"""training.compile: the same learning by compiled layers, and a clear word where there is no compiler.
+"""training.machine.compile: the same learning by compiled layers, and a clear word where there is no compiler.
 
 In processes of their own: what checks types at run time in these tests does not get along with the compiler.
 """
@@ -46,6 +46,6 @@ def test_a_missing_compiler_is_named_and_so_is_the_remedy(tmp_path: Path) -> Non
     ended = trained(tmp_path / "run", "transformer", True, **none)
     assert ended.returncode == 1
     assert "Traceback" not in ended.stderr
-    assert "training.compile: " in ended.stderr
+    assert "training.machine.compile: " in ended.stderr
     assert "no-such-compiler" in ended.stderr
-    assert "set training.compile=false" in ended.stderr
+    assert "set training.machine.compile=false" in ended.stderr

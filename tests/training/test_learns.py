@@ -10,11 +10,12 @@ import pytest
 import torch
 from toyruns import HEADS, Table, recipe, whole
 
-from regard.trained import Evaluation, evaluate
-from regard.training.learner import Step
+from regard.tasks.translation.evaluation import TranslationScores
+from regard.training.events import Step
 from regard.training.train import training
+from regard.verbs import evaluate
 
-MUON, ADAMW = {"kind": "muon", "rate": 0.04}, {"kind": "adamw", "rate": 0.01}
+MUON, ADAMW = {"kind": "muon", "learning_rate": 0.04}, {"kind": "adamw", "learning_rate": 0.01}
 LOOKING = HEADS | {"heads": 4}
 RECURRENT = {"kind": "recurrent", "cell": "gru"}
 CONVOLUTION = {"kind": "convolution", "layers": 2}
@@ -37,19 +38,21 @@ def unchecked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def reversing(encoder: Table, decoder: Table, width: int, lengths: tuple[int, int], **said: Any) -> Table:
     """Letters to reverse, none of which in the test was seen in training."""
     shortest, longest = lengths
-    data = {"shortest": shortest, "longest": longest, "train": 6000, "valid": 2, "test": 200}
-    schedule = {"kind": "decay", "warmup": 20, "share": 0.7}
-    usual = {"batch_tokens": 1024, "smoothing": 0.0, "validate_every": 1000, "schedule": schedule}
+    data = {"min_length": shortest, "max_length": longest, "train": 6000, "valid": 2, "test": 200}
+    schedule = {"kind": "warmup_stable_decay", "warmup_steps": 20, "decay_share": 0.7}
+    usual = {"batch_tokens": 1024, "label_smoothing": 0.0, "validate_every": 1000, "schedule": schedule}
     table = recipe(data=data | said.pop("data", {}), **usual, **said)
     return table | {"model": {"kind": "seq2seq", "width": width, "encoder": encoder, "decoder": decoder}}
 
 
-def learnt(table: Table, folder: Path) -> Evaluation:
+def learnt(table: Table, folder: Path) -> TranslationScores:
     whole(table, folder)
-    return evaluate(folder)
+    found = evaluate(folder)
+    assert isinstance(found, TranslationScores)
+    return found
 
 
-def exact(found: Evaluation, least: int, most: int) -> float:
+def exact(found: TranslationScores, least: int, most: int) -> float:
     """The share of sources of these lengths that are right to the letter."""
     rows = zip(found.sources, found.translations, found.references, strict=True)
     chosen = [one == other for source, one, other in rows if least <= len(source.split()) <= most]
@@ -66,7 +69,7 @@ def test_a_transformer_learns_to_reverse_and_with_muon_before_adamw(tmp_path: Pa
     table = reversing(TRANSFORMER, TRANSFORMER | {"cross": LOOKING}, 48, (4, 7), steps=150, optimizer=MUON)
     losses = [event.loss for event in whole(table, tmp_path / "muon") if isinstance(event, Step)]
     assert evaluate(tmp_path / "muon").exact >= 0.95
-    table["training"]["optimizer"] = {"kind": "adamw", "rate": 0.004}
+    table["training"]["optimizer"] = {"kind": "adamw", "learning_rate": 0.004}
     steps = (event for event in training(table, out=tmp_path / "adamw") if isinstance(event, Step))
     others = [event.loss for event in islice(steps, 100)]
     assert losses[0] == others[0]
@@ -110,5 +113,5 @@ def test_numbers_are_learnt(stack: str, tmp_path: Path) -> None:
     looks = {"recurrent": {"attention": "additive"}, "convolution": {}, "transformer": {"cross": LOOKING}}[stack]
     table = reversing(encoder, encoder | looks, 96, (1, 1), steps=1100, optimizer=MUON)
     table["data"] = {"kind": "numbers", "source": "de", "target": "en", "upto": 9999, "train": 8000, "test": 300}
-    table["tokens"] = {"kind": "bpe", "size": 400}
+    table["tokenizer"] = {"kind": "bpe", "vocab_size": 400}
     assert learnt(table, tmp_path / "run").exact >= 0.95

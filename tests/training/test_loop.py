@@ -11,24 +11,26 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from toyruns import STACKS, Table, fingerprint, killed, recipe, tensors, until, whole
+from tokenizers import Tokenizer, models
+from toyruns import FILES, STACKS, Table, fingerprint, killed, recipe, tensors, until, whole
 
-from regard.data.batches import collate
+from regard.disk import tensors as disk_tensors
 from regard.errors import FailedError, InputError, RecipeError
 from regard.model.build import build
 from regard.model.weights import named
 from regard.recipe import Recipe
-from regard.runs import FILES, Run
-from regard.runs import run as runs
-from regard.tasks.task import Loss
-from regard.tasks.translation import Translation
-from regard.training.learner import Learner, Step
-from regard.training.loop import Ended, Event, Saved, Started, Stop, Validated
+from regard.runs import Run
+from regard.tasks.task import Exam, Loss
+from regard.tasks.translation import Translation, Translator
+from regard.tasks.translation.evaluation import TranslationScores
+from regard.training.events import Ended, Event, Prepared, Saved, Started, Step, Validated
+from regard.training.learner import Learner
 from regard.training.menu import MENU
-from regard.training.parallel import Team
-from regard.training.train import prepare, train, training
+from regard.training.parallel import Processes
+from regard.training.stop import Stop
+from regard.training.train import train, training
 
-ALONE = Team(0, 1, torch.device("cpu"))
+ALONE = Processes(0, 1, torch.device("cpu"))
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +44,14 @@ def after(step: int) -> Callable[[Event], bool]:
 
 
 def kinds(events: list[Event]) -> list[str]:
-    """S step, V validated, v no better, C checkpoint; the first and the last left out."""
-    letters = {Step: "S", Saved: "C", Started: "", Ended: ""}
-    return ["Vv"[not event.best] if isinstance(event, Validated) else letters[type(event)] for event in events][1:-1]
+    """S step, V validated, v no better, C checkpoint; the first two and the last left out."""
+    letters = {Step: "S", Saved: "C", Prepared: "", Started: "", Ended: ""}
+    return ["Vv"[not event.best] if isinstance(event, Validated) else letters[type(event)] for event in events][2:-1]
+
+
+def started(events: list[Event]) -> Started:
+    assert isinstance(events[1], Started)
+    return events[1]
 
 
 def ended(events: list[Event]) -> Ended:
@@ -55,7 +62,12 @@ def ended(events: list[Event]) -> Ended:
 def scripted(monkeypatch: pytest.MonkeyPatch, scores: list[float], name: str = "loss") -> None:
     """Validations that score what is said, one after another."""
     said = iter(scores)
-    monkeypatch.setattr(Translation, "validate", lambda *_: {name: next(said)})
+    monkeypatch.setattr(Translation, "evaluate", lambda *_: scored({name: next(said)}))
+
+
+def scored(scores: dict[str, float]) -> TranslationScores:
+    """An evaluation with these scores and nothing else."""
+    return TranslationScores(scores, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, {}, [], 0.0, [], [], [])
 
 
 # --- what happens ---------------------------------------------------------------------------------------------------
@@ -65,23 +77,24 @@ def test_things_happen_in_their_order(tmp_path: Path, monkeypatch: pytest.Monkey
     scripted(monkeypatch, [3.0, 1.0, 2.0])
     events = whole(recipe(steps=7, validate_every=3, save_every=2), tmp_path / "run")
     assert "".join(kinds(events)) == "SSCSVCSCSSVCSvC"
-    started = events[0]
-    assert isinstance(started, Started)
-    assert (started.folder, started.step, started.total) == (tmp_path / "run", 0, 7)
-    assert started.parameters == sum(tensor.numel() for tensor in tensors(tmp_path / "run").values())
+    begun = started(events)
+    assert (begun.folder, begun.step, begun.total) == (tmp_path / "run", 0, 7)
+    assert begun.parameters == sum(tensor.numel() for tensor in tensors(tmp_path / "run").values())
     assert ended(events) == Ended(7, "done")
     steps = [event for event in events if isinstance(event, Step)]
     assert [step.number for step in steps] == list(range(1, 8))
-    assert all(step.tokens > 0 and step.seconds > 0 and step.norm > 0 and step.rate == 1.0 for step in steps)
+    assert all(
+        step.size > step.predictions > 0 and step.seconds > 0 and step.grad_norm > 0 and step.lr_factor == 1.0
+        for step in steps
+    )
     assert [event.step for event in events if isinstance(event, Saved)] == [2, 3, 4, 6, 7]
 
 
 def test_epochs_are_counted_and_each_ends_with_a_look(tmp_path: Path) -> None:
     events = whole(recipe(steps=0, epochs=2, validate_every=0, accumulate=2), tmp_path / "run")
-    started = events[0]
-    assert isinstance(started, Started)
+    begun = started(events)
     looks = [event.step for event in events if isinstance(event, Validated)]
-    assert looks == [started.total // 2 + started.total % 2, started.total]
+    assert looks == [begun.total // 2 + begun.total % 2, begun.total]
     validated = [event for event in events if isinstance(event, Validated)]
     assert all(set(event.scores) == {"loss", "bleu", "chrf"} for event in validated)
 
@@ -96,13 +109,15 @@ def test_the_log_holds_every_tenth_step_and_every_look(tmp_path: Path) -> None:
     events = whole(recipe(steps=25, validate_every=8), tmp_path / "run")
     steps = [event for event in events if isinstance(event, Step)]
     history = Run.open(tmp_path / "run").history()
-    assert [entry["step"] for entry in history] == [8, 10, 16, 20, 24, 25]
-    assert [entry["step"] for entry in history if "loss" in entry] == [10, 20]
-    for entry, some in zip([entry for entry in history if "loss" in entry], (steps[:10], steps[10:20]), strict=True):
-        assert set(entry) == {"step", "seconds", "loss", "tokens_per_second", "rate", "norm"}
-        mean = sum(step.loss * step.tokens for step in some) / sum(step.tokens for step in some)
+    told = [entry for entry in history if "loss" in entry]
+    ends = [entry["step"] for entry in told]
+    assert {10, 20, 25} <= set(ends)  # every tenth, and the last ones however few
+    for entry, first in zip(told, [0, *ends], strict=False):
+        some = steps[first : entry["step"]]
+        assert set(entry) == {"step", "seconds", "loss", "tokens_per_second", "lr_factor", "grad_norm"}
+        mean = sum(step.loss * step.predictions for step in some) / sum(step.predictions for step in some)
         assert entry["loss"] == pytest.approx(mean)
-        assert (entry["rate"], entry["norm"]) == (some[-1].rate, some[-1].norm)
+        assert (entry["lr_factor"], entry["grad_norm"]) == (some[-1].lr_factor, some[-1].grad_norm)
     looks = [event for event in events if isinstance(event, Validated)]
     assert [entry["valid"] for entry in history if "valid" in entry] == [look.scores for look in looks]
     assert [entry["seconds"] for entry in history] == sorted(entry["seconds"] for entry in history)
@@ -141,18 +156,18 @@ def test_a_resumed_run_ends_as_an_uninterrupted_one_to_the_bit(stack: str, optim
         stack,
         dropout=0.2,
         accumulate=2,
-        average=0.9,
+        ema=0.9,
         save_every=2,
-        sampling=sampling,
+        scheduled_sampling=sampling,
         optimizer={"kind": optimizer},
     )
     whole(table, tmp_path / "calm")
     first = killed(table, tmp_path / "cut", after(3))
     assert len(first) < 10
     second = until(table, tmp_path / "cut", after(5), resume=True)
-    assert (second[0].step, ended(second)) == (2, Ended(5, "stopped"))  # type: ignore[union-attr]
+    assert (started(second).step, ended(second)) == (2, Ended(5, "stopped"))
     third = whole(table, tmp_path / "cut", resume=True)
-    assert (third[0].step, ended(third)) == (5, Ended(6, "done"))  # type: ignore[union-attr]
+    assert (started(third).step, ended(third)) == (5, Ended(6, "done"))
     assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
     state = tensors(tmp_path / "cut", FILES[1])
     assert any(name.startswith("weights/") for name in state)
@@ -169,7 +184,7 @@ def test_dropout_really_drops_and_depends_on_the_seed(tmp_path: Path) -> None:
 
 
 def test_stopped_after_every_single_step_it_ends_the_same(tmp_path: Path) -> None:
-    table = recipe(dropout=0.2, average=0.9, optimizer={"kind": "muon"})
+    table = recipe(dropout=0.2, ema=0.9, optimizer={"kind": "muon"})
     whole(table, tmp_path / "calm")
     for step in range(7):
         last = after(step) if step else lambda event: isinstance(event, Started)
@@ -221,7 +236,7 @@ def test_a_finished_run_gone_on_with_is_finished(tmp_path: Path) -> None:
     whole(recipe(), tmp_path / "run")
     before = fingerprint(tmp_path / "run")
     events = whole(recipe(), tmp_path / "run", resume=True)
-    assert [type(event) for event in events] == [Started, Ended]
+    assert [type(event) for event in events] == [Prepared, Started, Ended]
     assert ended(events) == Ended(6, "done")
     assert fingerprint(tmp_path / "run") == before
 
@@ -230,7 +245,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -
     whole(recipe(), tmp_path / "calm")
     killed(recipe(), tmp_path / "cut", after(2))
     events = whole(recipe(), tmp_path / "cut", resume=True)
-    assert events[0].step == 0  # type: ignore[union-attr]
+    assert started(events).step == 0
     assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
 
 
@@ -242,11 +257,21 @@ def test_a_damaged_checkpoint_costs_a_few_steps_and_nothing_else(tmp_path: Path)
     weights.write_bytes(weights.read_bytes()[:-4])
     said: list[str] = []
     events = whole(table, tmp_path / "cut", resume=True, tell=said.append)
-    assert events[0].step == 4  # type: ignore[union-attr]
+    assert started(events).step == 4
     assert len(said) == 1
     assert "damaged" in said[0]
     assert "falling back to the checkpoint before it" in said[0]
     assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
+
+
+@pytest.mark.parametrize(("key", "value"), [("unknown", 1), ("step", "many"), ("scores", 3)])
+def test_progress_of_another_form_is_damage_and_no_trace(key: str, value: Any, tmp_path: Path) -> None:
+    """Its hash is right: who can write the progress can write that too."""
+    whole(recipe(steps=1), tmp_path / "run")
+    checkpoint = Run.open(tmp_path / "run").checkpoints()[0]
+    Run.open(tmp_path / "run").amend(checkpoint.step, checkpoint.progress() | {key: value})
+    with pytest.raises(InputError, match=rf"manifest.json: damaged: progress.{key}"):
+        whole(recipe(steps=1), tmp_path / "run", resume=True)
 
 
 def test_with_every_checkpoint_damaged_nothing_is_begun_over(tmp_path: Path) -> None:
@@ -262,7 +287,7 @@ def test_with_every_checkpoint_damaged_nothing_is_begun_over(tmp_path: Path) -> 
 def test_a_disk_that_fills_up_costs_nothing_that_was_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = recipe(dropout=0.2, save_every=2)
     whole(table, tmp_path / "calm")
-    calls, plain = count(), runs.save_file
+    calls, plain = count(), disk_tensors.save_file
 
     def full(*given: Any) -> None:
         plain(*given)
@@ -270,7 +295,7 @@ def test_a_disk_that_fills_up_costs_nothing_that_was_saved(tmp_path: Path, monke
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch, pytest.raises(FailedError, match="the disk is full"):
-        patch.setattr(runs, "save_file", full)
+        patch.setattr(disk_tensors, "save_file", full)
         whole(table, tmp_path / "cut")
     assert [checkpoint.step for checkpoint in Run.open(tmp_path / "cut").checkpoints()] == [2]
     assert list((tmp_path / "cut").rglob("*.part"))
@@ -281,7 +306,7 @@ def test_a_disk_that_fills_up_costs_nothing_that_was_saved(tmp_path: Path, monke
 
 def test_one_run_is_not_trained_twice_at_a_time(tmp_path: Path) -> None:
     events = training(recipe(), out=tmp_path / "run")
-    next(events)
+    next(events), next(events)
     with pytest.raises(InputError, match="another process is training in it"):
         whole(recipe(), tmp_path / "run", resume=True)
     assert ended(list(events)) == Ended(6, "done")
@@ -315,14 +340,15 @@ def changed(key: str, value: Any) -> Table:
 CHANGES: list[tuple[str, Any]] = [
     ("training.seed", 2),
     ("training.steps", 9),
-    ("training.optimizer.rate", 0.02),
-    ("training.optimizer.decay", 0.5),
-    ("training.schedule.warmup", 1),
+    ("training.optimizer.learning_rate", 0.02),
+    ("training.optimizer.weight_decay", 0.5),
+    ("training.schedule.warmup_steps", 1),
+    ("task.label_smoothing", 0.2),
     ("model.width", 32),
     ("model.decoder.dropout", 0.5),
     ("data.seed", 2),
-    ("data.task", "copy"),
-    ("tokens.lowercase", True),
+    ("data.operation", "copy"),
+    ("tokenizer.lowercase", True),
     ("training.optimizer.kind", "muon"),
     ("decoding.kind", "beam"),
 ]
@@ -341,7 +367,9 @@ def test_a_changed_recipe_is_refused_by_key(key: str, value: Any, tmp_path: Path
     assert fingerprint(tmp_path / "run") == before
 
 
-@pytest.mark.parametrize(("key", "value"), [("training.keep", 1), ("training.device", "cpu"), ("about", "mine")])
+@pytest.mark.parametrize(
+    ("key", "value"), [("training.checkpoints.keep", 1), ("training.machine.device", "cpu"), ("about", "mine")]
+)
 def test_where_and_how_much_is_kept_may_change(key: str, value: Any, tmp_path: Path) -> None:
     whole(recipe(steps=1), tmp_path / "run")
     assert ended(whole(changed(key, value), tmp_path / "run", resume=True)).why == "done"
@@ -349,8 +377,8 @@ def test_where_and_how_much_is_kept_may_change(key: str, value: Any, tmp_path: P
 
 def test_saying_a_default_out_loud_changes_nothing(tmp_path: Path) -> None:
     whole(recipe(steps=1), tmp_path / "run")
-    whole(changed("training.clip", 1.0), tmp_path / "run", resume=True)
-    assert Run.open(tmp_path / "run").recipe["training"]["clip"] == 1.0
+    whole(changed("training.max_grad_norm", 1.0), tmp_path / "run", resume=True)
+    assert Run.open(tmp_path / "run").recipe["training"]["max_grad_norm"] == 1.0
 
 
 def test_changed_data_are_refused(tmp_path: Path) -> None:
@@ -376,14 +404,15 @@ def test_a_recipe_edited_inside_the_run_is_refused_by_the_weights(tmp_path: Path
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 @pytest.mark.parametrize("device", ["cuda", "cuda:7", "gpu", ""])
 def test_a_device_that_is_not_there_is_said_before_anything_is_made(device: str, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=f"training.device: '{device}' is not there; say auto or cpu"):
+    with pytest.raises(RecipeError, match=f"training.machine.device: '{device}' is not there; say auto or cpu"):
         whole(recipe(device=device), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_score_that_there_is_not_cannot_be_best(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="training.best_by: there is loss, bleu, chrf"):
+    with pytest.raises(RecipeError, match="training.checkpoints.best_by: there is loss, bleu, chrf"):
         whole(recipe(best_by="accuracy"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_models_and_data_that_cannot_be_trained_are_told(tmp_path: Path) -> None:
@@ -391,15 +420,40 @@ def test_models_and_data_that_cannot_be_trained_are_told(tmp_path: Path) -> None
     del table["data"]
     with pytest.raises(RecipeError, match="data: missing; say what to learn from"):
         whole(table, tmp_path / "run")
-    with pytest.raises(RecipeError, match="model.kind: language_model cannot be trained yet"):
-        list(training("gpt-char", "data.kind=toy", out=tmp_path / "run"))
-    with pytest.raises(InputError, match="no training pair has at most 1 tokens a side; raise training.longest"):
-        whole(recipe(longest=1, data={"shortest": 3}), tmp_path / "run")
+    with pytest.raises(RecipeError, match="task: missing; gpt-char says what to build, not what to train it for"):
+        list(training("gpt-char", out=tmp_path / "run"))
+    with pytest.raises(RecipeError, match="model.kind: translation trains seq2seq, and this is a language_model"):
+        list(training("gpt-char", "task=translation", "data.kind=toy", out=tmp_path / "run"))
+    with pytest.raises(InputError, match="no training pair has at most 1 tokens a side; raise task.max_length"):
+        whole(recipe(max_length=1, data={"min_length": 3}), tmp_path / "run")
+    table = recipe("transformer")
+    table["model"]["decoder"] = table["model"]["decoder"] | {"positions": {"kind": "learned", "limit": 3}}
+    with pytest.raises(RecipeError, match=r"model.decoder.positions.limit: 3 positions, but training texts need 4"):
+        whole(table, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
+def test_one_table_for_two_vocabularies_is_refused(tmp_path: Path) -> None:
+    """Also where they happen to be of one size: id 300 is another word on each side."""
+    table = recipe("transformer")
+    table["tokenizer"] = {"kind": "words", "joint": False}
+    table["model"] = table["model"] | {"tie_embeddings": "all"}
+    with pytest.raises(RecipeError, match="model.tie_embeddings: `all` needs one vocabulary for both sides"):
+        whole(table, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_tokenizer_that_knows_nothing_of_the_data_is_refused(tmp_path: Path) -> None:
+    """Rather than a run made that cannot be opened."""
+    table = recipe()
+    (tmp_path / "tokenizer.json").write_text(Tokenizer(models.BPE({"</s>": 0, "Ω": 1}, [])).to_str())
+    table["tokenizer"] = {"kind": "pretrained", "file": str(tmp_path / "tokenizer.json")}
+    with pytest.raises(InputError, match="the tokenizer knows nothing of any training source"):
+        whole(table, tmp_path / "run")
+
+
 def test_to_go_on_needs_a_run(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="which run is meant?"):
+    with pytest.raises(InputError, match="no such run; name the folder of a run"):
         list(training("gru-additive", resume=True))
     with pytest.raises(InputError, match="not a run folder"):
         list(training(str(tmp_path), resume=True))
@@ -415,7 +469,7 @@ def test_to_go_on_needs_a_run(tmp_path: Path) -> None:
 def test_from_python_a_call_trains_and_gives_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     seen: list[Event] = []
-    run = train(recipe(steps=2), happened=seen.append)
+    run = train(recipe(steps=2), on_event=seen.append)
     assert run.folder == Path("runs/toy")
     assert ended(seen).why == "done"
     assert train(recipe(steps=2)).folder == Path("runs/toy-2")
@@ -447,21 +501,24 @@ def spoil(monkeypatch: pytest.MonkeyPatch, step: int, how: str) -> None:
 def test_what_is_not_a_number_is_caught_in_its_step_and_changes_nothing(
     how: str, optimizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = recipe(average=0.9, optimizer={"kind": optimizer}, validate_every=6)
-    whole(table | {"training": table["training"] | {"save_every": 1}}, tmp_path / "good")
+    table = recipe(ema=0.9, optimizer={"kind": optimizer}, validate_every=6)
+    whole(
+        table | {"training": table["training"] | {"checkpoints": table["training"]["checkpoints"] | {"save_every": 1}}},
+        tmp_path / "good",
+    )
     with monkeypatch.context() as patch, pytest.raises(FailedError) as caught:
         spoil(patch, 3, how)
         whole(table, tmp_path / "bad")
     first, second = str(caught.value).splitlines()
     assert first.startswith("step 3: the loss is ")
     assert "nothing was changed by this step" in first
-    assert "training.optimizer.rate" in second
+    assert "training.optimizer.learning_rate" in second
     for file in FILES:
         kept, wanted = tensors(tmp_path / "bad", file), tensors(tmp_path / "good", file, step=3)
         assert kept.keys() == wanted.keys()
         assert all(torch.equal(kept[name], wanted[name]) for name in kept)
     events = whole(table, tmp_path / "bad", resume=True)  # had it been the machine, nothing is lost
-    assert events[0].step == 3  # type: ignore[union-attr]
+    assert started(events).step == 3
     ends = [fingerprint(tmp_path / name) for name in ("bad", "good")]
     assert ends[0]["weights.safetensors"] == ends[1]["weights.safetensors"]
 
@@ -488,7 +545,7 @@ def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path, monkeypatch: py
     assert (tmp_path / "run" / "best").read_text() == "step-2"
     before = fingerprint(tmp_path / "run")
     again = whole(table, tmp_path / "run", resume=True)
-    assert [type(event) for event in again] == [Started, Ended]
+    assert [type(event) for event in again] == [Prepared, Started, Ended]
     assert ended(again) == Ended(4, "patience")
     assert fingerprint(tmp_path / "run") == before
 
@@ -509,7 +566,7 @@ def test_patience_is_counted_across_interruptions(tmp_path: Path, monkeypatch: p
     def cut(*_: Any) -> None:
         stop.asked = True
 
-    monkeypatch.setattr(Translation, "validate", cut)
+    monkeypatch.setattr(Translation, "evaluate", cut)
     events = list(training(table, out=tmp_path / "run", resume=True, stop=stop))
     assert ended(events) == Ended(6, "stopped")
     scripted(monkeypatch, [2.0])
@@ -535,6 +592,15 @@ def test_the_best_is_kept_and_pointed_at(
     assert newest["scores"] == {name: scores[-1]}
 
 
+def test_among_equal_scores_the_loss_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as no word is right BLEU is 0, and yet the model gets better."""
+    told = iter([{"bleu": 0.0, "loss": 3.0}, {"bleu": 0.0, "loss": 2.0}, {"bleu": 0.0, "loss": 2.5}])
+    monkeypatch.setattr(Translation, "evaluate", lambda *_: scored(next(told)))
+    events = whole(recipe(steps=3, validate_every=1, best_by="bleu"), tmp_path / "run")
+    assert [event.best for event in events if isinstance(event, Validated)] == [True, True, False]
+    assert (tmp_path / "run" / "best").read_text() == "step-2"
+
+
 def test_killed_between_a_best_and_its_pointer_it_is_pointed_at_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -553,7 +619,7 @@ class Plain(torch.optim.Optimizer):
     """Takes one off for every one of the gradient: the step is the gradient."""
 
     def __init__(self, model: torch.nn.Module) -> None:
-        super().__init__(list(model.parameters()), {"rate": 1.0})
+        super().__init__(list(model.parameters()), {"base_lr": 1.0})
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:
@@ -566,8 +632,9 @@ class Plain(torch.optim.Optimizer):
 def learner(table: Table) -> Learner:
     checked = Recipe.check(table, MENU)
     assert checked.training is not None
-    settings = checked.training.build()
-    task = prepare(checked, settings.longest)
+    assert checked.task is not None
+    settings, task = checked.training.build(), checked.task.build(None)
+    task.prepare(print)
     torch.manual_seed(0)
     made = Learner(build({"model": table["model"] | task.sizes()}), task, settings, ALONE)
     made.optimizers = [Plain(made.model)]
@@ -586,31 +653,32 @@ def length(change: dict[str, torch.Tensor]) -> float:
 
 
 def test_gradients_are_clipped_by_their_length_and_the_length_is_told() -> None:
-    free, long = moved(learner(recipe(clip=0)))
-    assert free.norm > 0.1
-    assert length(long) == pytest.approx(free.norm, rel=1e-4)
-    loose, change = moved(learner(recipe(clip=100)))
-    assert (loose.norm, length(change)) == (pytest.approx(free.norm), pytest.approx(free.norm, rel=1e-4))
-    tight, change = moved(learner(recipe(clip=0.01)))
-    assert (tight.norm, length(change)) == (pytest.approx(free.norm), pytest.approx(0.01, rel=1e-3))
+    free, long = moved(learner(recipe(max_grad_norm=0)))
+    assert free.grad_norm > 0.1
+    assert length(long) == pytest.approx(free.grad_norm, rel=1e-4)
+    loose, change = moved(learner(recipe(max_grad_norm=100)))
+    assert (loose.grad_norm, length(change)) == (pytest.approx(free.grad_norm), pytest.approx(free.grad_norm, rel=1e-4))
+    tight, change = moved(learner(recipe(max_grad_norm=0.01)))
+    assert (tight.grad_norm, length(change)) == (pytest.approx(free.grad_norm), pytest.approx(0.01, rel=1e-3))
     for name, tensor in change.items():
-        torch.testing.assert_close(tensor, long[name] * 0.01 / free.norm, rtol=1e-3, atol=1e-6)
+        torch.testing.assert_close(tensor, long[name] * 0.01 / free.grad_norm, rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.parametrize("stack", ["elman", "gru-additive", "convolution", "transformer"])
 @pytest.mark.parametrize("smoothing", [0, 0.1])
 def test_two_pieces_added_up_are_one_batch_of_both(stack: str, smoothing: float) -> None:
     """Of different lengths: every prediction counts alike, not every piece."""
-    two, one = (learner(recipe(stack, clip=0, accumulate=n, smoothing=smoothing)) for n in (2, 1))
+    two, one = (learner(recipe(stack, max_grad_norm=0, accumulate=n, label_smoothing=smoothing)) for n in (2, 1))
     task = two.task
     assert isinstance(task, Translation)
-    order = np.argsort(task.corpus.target.lengths())
+    batches = task.batches(1)
+    order = np.argsort(batches.corpus.sides[1].lengths)
     few, many = order[:3], order[-9:]
-    two.batches = [collate(task.corpus, few), collate(task.corpus, many)]
-    one.batches = [collate(task.corpus, np.concatenate([few, many]))]
-    assert two.batches[0].targets < two.batches[1].targets / 3
+    two.batches = [batches.collate(few), batches.collate(many)]
+    one.batches = [batches.collate(np.concatenate([few, many]))]
+    assert two.batches[0].predictions < two.batches[1].predictions / 3
     (pieces, apart), (batch, together) = moved(two), moved(one)
-    assert (pieces.loss, pieces.tokens) == (pytest.approx(batch.loss, rel=1e-5), batch.tokens)
+    assert (pieces.loss, pieces.size) == (pytest.approx(batch.loss, rel=1e-5), batch.size)
     for name, tensor in apart.items():
         torch.testing.assert_close(tensor, together[name], rtol=1e-5, atol=1e-5)
 
@@ -634,34 +702,37 @@ def test_steps_and_pieces_take_the_batches_in_their_order() -> None:
 
 
 def test_smoothing_changes_what_is_learnt_and_not_what_is_told() -> None:
-    (plain, one), (smoothed, other) = moved(learner(recipe(smoothing=0))), moved(learner(recipe(smoothing=0.3)))
+    (plain, one), (smoothed, other) = (
+        moved(learner(recipe(label_smoothing=0))),
+        moved(learner(recipe(label_smoothing=0.3))),
+    )
     assert smoothed.loss == plain.loss
     assert not torch.allclose(one["head.bias"], other["head.bias"])
 
 
 def test_smoothing_pulls_towards_all_words_alike() -> None:
     """Σ_v of the gradient at the bias of the head: mean over predictions of p − (1−ε) onehot − ε/V."""
-    made = learner(recipe(smoothing=0.3, clip=0))
+    made = learner(recipe(label_smoothing=0.3, max_grad_norm=0))
     batch = made.batches[0]
     with torch.no_grad():
-        chances = made.model(batch.source, batch.given, batch.source_lengths).softmax(-1)
-    real = torch.arange(batch.wanted.shape[1]) < batch.lengths[:, None]
-    wanted = torch.nn.functional.one_hot(batch.wanted, chances.shape[-1]) * 0.7 + 0.3 / chances.shape[-1]
+        chances = made.model(batch.source, batch.inputs, batch.source_lengths).softmax(-1)
+    real = torch.arange(batch.labels.shape[1]) < batch.lengths[:, None]
+    wanted = torch.nn.functional.one_hot(batch.labels, chances.shape[-1]) * 0.7 + 0.3 / chances.shape[-1]
     _, change = moved(made)
     torch.testing.assert_close(change["head.bias"], (chances - wanted)[real].mean(0), rtol=1e-3, atol=1e-6)
 
 
 def test_the_rate_is_that_of_the_schedule() -> None:
-    made = learner(recipe(schedule={"kind": "constant", "warmup": 3}, clip=0))
-    whole_step = length(moved(learner(recipe(clip=0)))[1])
+    made = learner(recipe(schedule={"kind": "constant", "warmup_steps": 3}, max_grad_norm=0))
+    whole_step = length(moved(learner(recipe(max_grad_norm=0)))[1])
     step, change = moved(made)
-    assert step.rate == 0.25
+    assert step.lr_factor == 0.25
     assert length(change) == pytest.approx(0.25 * whole_step, rel=1e-4)
 
 
 def test_averages_are_those_of_the_weights_so_far(tmp_path: Path) -> None:
-    """w̄ ← d w̄ + (1−d) w with d = min(average, (1+n)/(10+n)), from the first weights on."""
-    table = recipe(steps=5, average=0.3, save_every=1, optimizer={"kind": "adamw", "rate": 0.05})
+    """w̄ ← d w̄ + (1−d) w with d = min(ema, (1+n)/(10+n)), from the first weights on."""
+    table = recipe(steps=5, ema=0.3, save_every=1, optimizer={"kind": "adamw", "learning_rate": 0.05})
     until(table, tmp_path / "run", lambda event: isinstance(event, Started))
     whole(table, tmp_path / "run", resume=True)
     mean = tensors(tmp_path / "run", step=0)
@@ -677,20 +748,21 @@ def test_averages_are_those_of_the_weights_so_far(tmp_path: Path) -> None:
 def test_averages_are_what_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def validate(self: Translation, model: Any, stopped: Any) -> dict[str, float]:
-        seen.append({name: tensor.detach().clone() for name, tensor in named(model).items()})
-        assert not model.training
-        return {"loss": 1.0}
+    def evaluate(self: Translation, answerer: Translator, exam: Exam) -> TranslationScores:
+        seen.append({name: tensor.detach().clone() for name, tensor in named(answerer.model).items()})
+        assert not answerer.model.training
+        assert (exam.split, exam.quick) == ("valid", True)
+        return scored({"loss": 1.0})
 
-    monkeypatch.setattr(Translation, "validate", validate)
-    whole(recipe(steps=2, validate_every=2, average=0.9), tmp_path / "run")
+    monkeypatch.setattr(Translation, "evaluate", evaluate)
+    whole(recipe(steps=2, validate_every=2, ema=0.9), tmp_path / "run")
     saved = tensors(tmp_path / "run")
     assert all(torch.equal(seen[0][name], saved[name]) for name in saved)
 
 
 def test_averaging_does_not_touch_the_learning(tmp_path: Path) -> None:
     whole(recipe(steps=3), tmp_path / "plain")
-    whole(recipe(steps=3, average=0.9), tmp_path / "averaged")
+    whole(recipe(steps=3, ema=0.9), tmp_path / "averaged")
     learnt, state = tensors(tmp_path / "plain"), tensors(tmp_path / "averaged", FILES[1])
     assert all(torch.equal(tensor, state[f"weights/{name}"]) for name, tensor in learnt.items())
 

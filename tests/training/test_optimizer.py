@@ -41,7 +41,7 @@ def held(optimizer: torch.optim.Optimizer) -> list[Tensor]:
 def test_every_parameter_has_exactly_one_optimizer(stack: str, tie: str, kind: str) -> None:
     tie = "output" if (stack, tie) == ("recurrent", "all") else tie
     model = made(stack, tie)
-    optimizers = MENU.order("optimizer", kind, "optimizer").build().build(model)
+    optimizers = MENU.order("optimizer", kind, "optimizer").build().make(model)
     everything = [id(parameter) for optimizer in optimizers for parameter in held(optimizer)]
     assert sorted(everything) == sorted({id(parameter) for parameter in model.parameters()})
 
@@ -50,21 +50,23 @@ def test_frozen_parameters_are_left_alone() -> None:
     model = made("transformer")
     frozen = next(iter(model.parameters())).requires_grad_(False)
     assert len(parameters(model)) == len(list(model.parameters())) - 1
-    for optimizer in (*Adamw().build(model), *Muon().build(model)):
+    for optimizer in (*Adamw().make(model), *Muon().make(model)):
         assert all(parameter is not frozen for parameter in held(optimizer))
 
 
 def test_matrices_decay_and_gains_and_biases_do_not() -> None:
-    (optimizer,) = Adamw(rate=0.5, beta1=0.8, beta2=0.9, decay=0.2).build(made("transformer"))
+    (optimizer,) = Adamw(learning_rate=0.5, beta1=0.8, beta2=0.9, weight_decay=0.2).make(made("transformer"))
     matrices, others = optimizer.param_groups
     assert {parameter.ndim for parameter in matrices["params"]} == {2, 3}
     assert {parameter.ndim for parameter in others["params"]} == {1}
     assert (matrices["weight_decay"], others["weight_decay"]) == (0.2, 0.0)
-    assert all(group["rate"] == 0.5 and group["betas"] == (0.8, 0.9) and group["fused"] for group in (matrices, others))
+    assert all(
+        group["base_lr"] == 0.5 and group["betas"] == (0.8, 0.9) and group["fused"] for group in (matrices, others)
+    )
 
 
 def test_a_model_of_matrices_alone_has_one_group() -> None:
-    (optimizer,) = Adamw().build(nn.Linear(3, 2, bias=False))
+    (optimizer,) = Adamw().make(nn.Linear(3, 2, bias=False))
     assert [len(group["params"]) for group in optimizer.param_groups] == [1]
 
 
@@ -72,7 +74,7 @@ def test_a_model_of_matrices_alone_has_one_group() -> None:
 @pytest.mark.parametrize("tie", ["none", "output"])
 def test_muon_takes_the_matrices_inside_and_neither_embeddings_nor_head(stack: str, tie: str) -> None:
     model = made(stack, tie)
-    adamw, muon = Muon(adamw_rate=0.3, rate=0.1).build(model)
+    adamw, muon = Muon(adamw_learning_rate=0.3, learning_rate=0.1).make(model)
     assert isinstance(adamw, torch.optim.AdamW)
     assert isinstance(muon, Orthogonal)
     outer = {id(model.head.weight)} | {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)}
@@ -81,11 +83,11 @@ def test_muon_takes_the_matrices_inside_and_neither_embeddings_nor_head(stack: s
     assert not inner & outer
     assert all(parameter.ndim == 2 for parameter in held(muon))
     assert inner | outer == {id(parameter) for parameter in model.parameters() if parameter.ndim == 2}
-    assert [group["rate"] for group in (*adamw.param_groups, *muon.param_groups)] == [0.3, 0.3, 0.1]
+    assert [group["base_lr"] for group in (*adamw.param_groups, *muon.param_groups)] == [0.3, 0.3, 0.1]
 
 
 def test_without_matrices_inside_muon_is_adamw_alone() -> None:
-    (only,) = Muon().build(nn.Sequential(nn.Embedding(5, 3), nn.LayerNorm(3)))
+    (only,) = Muon().make(nn.Sequential(nn.Embedding(5, 3), nn.LayerNorm(3)))
     assert isinstance(only, torch.optim.AdamW)
 
 

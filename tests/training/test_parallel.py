@@ -1,5 +1,6 @@
 """Two processes learn what one does, and go on with what the other began."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -8,20 +9,21 @@ from pathlib import Path
 
 import pytest
 import torch
-from toyruns import tensors
+from toyruns import FILES, tensors
 
-from regard.data.batches import Batches
-from regard.runs import FILES, Run
-from regard.training.learner import Step
-from regard.training.loop import Event, Stop
+from regard.runs import Run
+from regard.tasks.translation.batches import PairBatches
+from regard.training.events import Event, Step
+from regard.training.stop import Stop
 from regard.training.train import training
 
-DATA = ["data.kind=toy", "data.letters=6", "data.longest=4", "data.train=90", "data.valid=4", "data.test=4"]
-SMALL = ["tokens.kind=words", "model.width=16", "model.encoder.dropout=0.0", "model.decoder.dropout=0.0"]
-LONG = ["training.steps=20", "training.validate_every=10", "training.keep=9", "training.schedule.warmup=0"]
-USUAL = [*DATA, *SMALL, *LONG, "training.average=0.5", "training.accumulate=2"]
+DATA = ["data.kind=toy", "data.letters=6", "data.max_length=4", "data.train=90", "data.valid=4", "data.test=4"]
+SMALL = ["tokenizer.kind=words", "model.width=16", "model.encoder.dropout=0.0", "model.decoder.dropout=0.0"]
+LONG = ["training.steps=20", "training.checkpoints.validate_every=10", "training.checkpoints.keep=9"]
+LONG += ["training.schedule.warmup_steps=0"]
+USUAL = [*DATA, *SMALL, *LONG, "training.ema=0.5", "training.accumulate=2"]
 
-pytestmark = pytest.mark.slow  # two processes that start torch on two busy cores
+slow = pytest.mark.slow  # whole runs, in processes that start torch anew
 
 
 @pytest.fixture(autouse=True)
@@ -31,9 +33,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def two(*words: str) -> str:
     """What two processes said."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "regard"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
-    done = subprocess.run([*command, "train", *words], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([*command, *words], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -63,10 +65,21 @@ def alike(folder: Path, other: Path) -> None:
             )
 
 
+@pytest.mark.parametrize("how", ["plain", pytest.param("traced", marks=slow)])
+def test_every_stack_learns_in_two_processes_what_it_learns_in_one(how: str, tmp_path: Path) -> None:
+    """With DDP and with FSDP2; one start of torch for all of them."""
+    two(str(Path(__file__).with_name("two_processes.py")), str(tmp_path / "found.json"), how)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert len(found) >= 16
+    wrong = {name: off for name, off in found.items() if isinstance(off, str) or off > 1e-5}
+    assert not wrong
+
+
+@slow
 def test_with_ddp_two_processes_learn_what_one_does_and_one_goes_on_from_two(tmp_path: Path) -> None:
     """Some batches have a single row, of which the second process gets none."""
-    words = ["gru-additive", *USUAL, "training.batch_tokens=9"]
-    said = two(*words, "--out", str(tmp_path / "two"))
+    words = ["gru-additive", *USUAL, "task.batch_tokens=9"]
+    said = two("-m", "regard", "train", *words, "--out", str(tmp_path / "two"))
     assert said.count("training for 20 steps") == 1
     one(*words, out=tmp_path / "one")
     alike(tmp_path / "two", tmp_path / "one")
@@ -78,33 +91,37 @@ def test_with_ddp_two_processes_learn_what_one_does_and_one_goes_on_from_two(tmp
     alike(tmp_path / "two", tmp_path / "one")
 
 
+@slow
 def test_with_fsdp_two_processes_go_on_from_one_and_end_as_one_does(tmp_path: Path) -> None:
     words = [
         "transformer-tiny",
         *USUAL,
-        "training.batch_tokens=48",
+        "task.batch_tokens=48",
         "model.encoder.layers=1",
         "model.decoder.layers=1",
         "training.optimizer.kind=muon",
     ]
     one(*words, out=tmp_path / "one")
     one(*words, out=tmp_path / "two", last=10)
-    said = two(*words, "training.parallel=fsdp", "--resume", "--out", str(tmp_path / "two"))
+    said = two(
+        "-m", "regard", "train", *words, "training.machine.parallel=fsdp", "--resume", "--out", str(tmp_path / "two")
+    )
     assert "going on at step 10 of 20 steps" in said
     alike(tmp_path / "two", tmp_path / "one")
 
 
+@slow
 def test_batches_of_a_single_row_are_among_those_shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What the first test claims about its data."""
     sizes: list[int] = []
-    plain = Batches.__getitem__
+    plain = PairBatches.__getitem__
 
-    def seen(self: Batches, step: int) -> object:
+    def seen(self: PairBatches, step: int) -> object:
         batch = plain(self, step)
         sizes.append(len(batch.source))
         return batch
 
-    monkeypatch.setattr(Batches, "__getitem__", seen)
-    one("gru-additive", *USUAL, "training.batch_tokens=9", out=tmp_path / "one", last=5)
+    monkeypatch.setattr(PairBatches, "__getitem__", seen)
+    one("gru-additive", *USUAL, "task.batch_tokens=9", out=tmp_path / "one", last=5)
     assert min(sizes) == 1
     assert max(sizes) > 1

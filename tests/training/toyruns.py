@@ -7,9 +7,17 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.runs import FILES, Run
-from regard.training.loop import Event, Stop
+from regard.runs import STATE, WEIGHTS, Run
+from regard.training.events import Event
+from regard.training.stop import Stop
 from regard.training.train import training
+
+FILES = (WEIGHTS, STATE)
+GROUPS = {
+    "task": ("batch_tokens", "max_length", "label_smoothing", "scheduled_sampling"),
+    "checkpoints": ("validate_every", "save_every", "keep", "best_by", "patience", "tensorboard"),
+    "machine": ("device", "precision", "compile", "parallel"),
+}
 
 Table = dict[str, Any]
 HEADS = {"kind": "multihead", "heads": 2}
@@ -36,7 +44,7 @@ STACKS: dict[str, tuple[Table, Table]] = {
 
 
 def recipe(stack: str = "elman", dropout: float = 0.0, data: Table | None = None, **said: Any) -> Table:
-    """A whole recipe of about 20,000 parameters; what is said goes to its training."""
+    """A whole recipe of about 20,000 parameters; what is said goes to its task or its training."""
     encoder, decoder = STACKS[stack]
     model = {
         "kind": "seq2seq",
@@ -44,14 +52,17 @@ def recipe(stack: str = "elman", dropout: float = 0.0, data: Table | None = None
         "encoder": encoder | {"dropout": dropout},
         "decoder": decoder | {"dropout": dropout},
     }
-    toy = {"kind": "toy", "letters": 6, "longest": 3, "train": 90, "valid": 4, "test": 4} | (data or {})
+    toy = {"kind": "toy", "letters": 6, "max_length": 3, "train": 90, "valid": 4, "test": 4} | (data or {})
     usual = {"steps": 6, "batch_tokens": 48, "validate_every": 3, "schedule": {"kind": "constant"}, "keep": 9}
+    asked = usual | {"optimizer": {"kind": "adamw", "learning_rate": 0.01}} | said
+    groups = {group: {key: asked.pop(key) for key in keys if key in asked} for group, keys in GROUPS.items()}
     return {
         "name": "toy",
+        "task": {"kind": "translation"} | groups.pop("task"),
         "data": toy,
-        "tokens": {"kind": "words"},
+        "tokenizer": {"kind": "words"},
         "model": model,
-        "training": usual | {"optimizer": {"kind": "adamw", "rate": 0.01}} | said,
+        "training": asked | groups,
         "decoding": {"kind": "greedy"},
     }
 
@@ -80,10 +91,10 @@ def killed(table: Table, out: Path, last: Callable[[Event], bool], resume: bool 
     return seen
 
 
-def tensors(folder: Path, file: str = FILES[0], step: int | None = None) -> dict[str, Tensor]:
+def tensors(folder: Path, file: str = WEIGHTS, step: int | None = None) -> dict[str, Tensor]:
     """Those of the newest checkpoint, or of another."""
     found = [one for one in Run.open(folder).checkpoints() if step in (None, one.step)]
-    return found[0].tensors(file)
+    return found[0].weights() if file == WEIGHTS else found[0].state()
 
 
 def fingerprint(folder: Path) -> dict[str, Any]:

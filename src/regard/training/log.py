@@ -8,46 +8,47 @@ from typing import Any
 
 from regard.errors import RecipeError
 from regard.runs import Run
-from regard.training.learner import Step
-from regard.training.loop import Event, Validated
+from regard.training.events import Ended, Event, Saved, Started, Step, Validated
 
 EVERY = 10
 
 
 def logged(events: Iterator[Event], run: Run, tensorboard: bool = False) -> Iterator[Event]:
-    """The same events; every tenth step and every validation is also written down."""
+    """The same events; every tenth step, the last ones and every validation are also written down."""
     board = _board(run) if tensorboard else None
     start = time.time() - max((entry.get("seconds", 0.0) for entry in run.history()), default=0.0)
     steps: list[Step] = []
+    unit = ""
     for event in events:
-        entry: dict[str, Any] = {}
-        if isinstance(event, Step):
-            steps.append(event)
-            if event.number % EVERY == 0:
-                entry, steps = _summed(steps), []
-        elif isinstance(event, Validated):
-            entry = {"step": event.step, "valid": event.scores}
-        if entry:
+        entries: list[dict[str, Any]] = []
+        unit = event.unit if isinstance(event, Started) else unit
+        steps += [event] if isinstance(event, Step) else []
+        if steps and (isinstance(event, Saved | Ended) or steps[-1].number % EVERY == 0):
+            entries.append(_summed(steps, unit))
+            steps = []
+        if isinstance(event, Validated):
+            entries.append({"step": event.step, "valid": event.scores})
+        for entry in entries:
             run.log(entry | {"seconds": round(time.time() - start, 2)})
             _draw(board, entry)
         yield event
 
 
-def _summed(steps: list[Step]) -> dict[str, Any]:
-    tokens = sum(step.tokens for step in steps)
+def _summed(steps: list[Step], unit: str) -> dict[str, Any]:
+    predictions = sum(step.predictions for step in steps)
     return {
         "step": steps[-1].number,
-        "loss": sum(step.loss * step.tokens for step in steps) / tokens,
-        "tokens_per_second": round(tokens / sum(step.seconds for step in steps), 1),
-        "rate": steps[-1].rate,
-        "norm": steps[-1].norm,
+        "loss": sum(step.loss * step.predictions for step in steps) / predictions,
+        f"{unit}_per_second": round(sum(step.size for step in steps) / sum(step.seconds for step in steps), 1),
+        "lr_factor": steps[-1].lr_factor,
+        "grad_norm": steps[-1].grad_norm,
     }
 
 
 def check_board() -> None:
     """Before anything is written."""
     if find_spec("tensorboard") is None:
-        raise RecipeError("training.tensorboard: not installed; `pip install tensorboard`, or say false")
+        raise RecipeError("training.checkpoints.tensorboard: not installed; `pip install tensorboard`, or say false")
 
 
 def _board(run: Run) -> Any:

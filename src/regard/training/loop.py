@@ -1,123 +1,64 @@
-"""The training loop: one generator of what happens. The command prints it, a study plots it, a test takes three."""
+"""The training loop: one generator of what happens."""
 
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from types import FrameType
+from typing import ClassVar
 
-from regard.errors import FailedError, InputError, RecipeError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from regard.disk.tensors import Tensors
+from regard.errors import FailedError, InputError
 from regard.model.assembly import Assembly
-from regard.model.weights import fill
-from regard.runs import Run
-from regard.tasks.task import Task
-from regard.training.learner import Learner, Step
-from regard.training.settings import Training
-
-
-@dataclass(frozen=True)
-class Started:
-    """Training begins or goes on."""
-
-    folder: Path
-    step: int
-    total: int
-    epoch: int
-    parameters: int
-
-
-@dataclass(frozen=True)
-class Validated:
-    """Held-out data were scored."""
-
-    step: int
-    scores: dict[str, float]
-    best: bool
-
-
-@dataclass(frozen=True)
-class Saved:
-    """A checkpoint was written."""
-
-    step: int
-
-
-@dataclass(frozen=True)
-class Ended:
-    """Why it ended: `done`, `patience`, or `stopped` from outside."""
-
-    step: int
-    why: str
-
-
-Event = Started | Step | Validated | Saved | Ended
-
-
-@dataclass
-class Stop:
-    """Somebody wants this to end: asked before every step, of training and of writing a validation."""
-
-    asked: bool = False
-    heeded: bool = False
-
-    def __call__(self) -> bool:
-        return self.asked
-
-    @contextmanager
-    def on_signals(self) -> Iterator[None]:
-        """^C and SIGTERM ask once; asked twice, ^C interrupts at once, as both do while nobody heeds them."""
-        old = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in old.items():
-                signal.signal(number, handler)
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        if not self.heeded or (self.asked and number == signal.SIGINT):
-            raise KeyboardInterrupt
-        self.asked = True
+from regard.runs import Checkpoint, Run
+from regard.tasks.task import Exam
+from regard.training.events import Ended, Event, Saved, Started, Step, Validated
+from regard.training.learner import Learner
+from regard.training.stop import Stop
 
 
 @dataclass
 class Progress:
     """What the loop knows beside tensors."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
     step: int = 0
     validated: int = 0
     saved: int = -1
     best: float | None = None
+    best_loss: float | None = None
     best_step: int = 0
     waited: int = 0
     scores: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint) -> "Progress":
+        """What a checkpoint says, if it can be."""
+        try:
+            return TypeAdapter(cls).validate_python(checkpoint.progress())
+        except ValidationError as error:
+            place = ".".join(map(str, error.errors()[0]["loc"]))
+            raise InputError(f"{checkpoint.folder}/manifest.json: damaged: progress.{place}") from error
 
 
 class Loop:
     """Steps, validations and checkpoints in their order; resumed, it goes on as if nothing had happened."""
 
-    def __init__(self, learner: Learner, run: Run, fresh: Callable[[], Assembly], stop: Stop) -> None:
+    def __init__(self, learner: Learner, run: Run, load: Callable[[Tensors], Assembly], stop: Stop) -> None:
         self.learner, self.run, self.stop = learner, run, stop
-        self.task: Task = learner.task
-        self.settings: Training = learner.settings
-        self.team = learner.team
-        self._fresh = fresh
+        self.task, self.settings, self.processes = learner.task, learner.settings, learner.processes
+        self._load = load
         self.progress, self._kept = Progress(), Progress()
-        epoch = -(-len(learner.batches) // self.settings.accumulate)
-        self.validate_every = self.settings.validate_every or epoch
-        self.save_every = self.settings.save_every or self.validate_every
-        if self.settings.best_by not in self.task.metrics:
-            raise RecipeError(f"training.best_by: there is {', '.join(self.task.metrics)}")
+        self.steps_per_epoch = -(-len(learner.batches) // self.settings.accumulate)
+        self.validate_every = self.settings.checkpoints.validate_every or self.steps_per_epoch
+        self.save_every = self.settings.checkpoints.save_every or self.validate_every
 
-    def resume(self, tell: Callable[[str], None]) -> None:
-        """From the newest whole checkpoint, if there is one."""
-        checkpoint = self.run.newest(tell if self.team.leads else lambda _: None)
-        if checkpoint is None and self.run.checkpoints():
-            raise InputError(f"{self.run.folder}: none of its checkpoints is whole; train a new run in another --out")
+    def resume(self, checkpoint: Checkpoint | None) -> None:
+        """Go on from a whole checkpoint, if there is one."""
         if checkpoint is not None:
-            self.learner.restore(checkpoint.tensors("weights.safetensors"), checkpoint.tensors("state.safetensors"))
-            self.progress, self._kept = (Progress(**checkpoint.progress()) for _ in range(2))
-        if self.team.leads:
+            self.learner.restore(checkpoint.weights(), checkpoint.state())
+            self.progress, self._kept = Progress.of(checkpoint), Progress.of(checkpoint)
+        if self.processes.leads:
             self.run.rewind(self.progress.step)
             if self.progress.best_step:  # the pointer may be one validation behind or ahead
                 self.run.point("best", f"step-{self.progress.best_step}")
@@ -126,11 +67,10 @@ class Loop:
         learner, progress = self.learner, self.progress
         self.stop.heeded = True
         size = sum(parameter.numel() for parameter in learner.model.parameters())
-        epoch = len(learner.batches) // self.settings.accumulate
-        yield Started(self.run.folder, progress.step, learner.total, epoch, size)
+        yield Started(self.run.folder, progress.step, learner.total, self.steps_per_epoch, size, self.task.unit)
         while True:
             yield from self._look()
-            if self.team.agree(self.stop()):
+            if self.processes.agree(self.stop()):
                 yield from self._save()
                 return (yield Ended(progress.step, "stopped"))
             if progress.step >= learner.total or self._out_of_patience():
@@ -159,43 +99,53 @@ class Loop:
         scores = self._scores()
         if scores is None:
             return
-        name = self.settings.best_by
+        name = self.settings.checkpoints.best_by
         value = self.task.metrics[name] * scores[name] if name in scores else None  # nothing is held out to judge by
-        best = value is None or self.progress.best is None or value > self.progress.best
+        best = value is None or self._better(value, scores.get("loss"))
         self.progress.validated, self.progress.scores = step, scores
         self.progress.waited = 0 if best else self.progress.waited + 1
         yield Validated(step, scores, best)  # before it is saved as done: killed in between, it is logged again
         if best:
-            self.progress.best, self.progress.best_step = value, step
+            self.progress.best, self.progress.best_loss = value, scores.get("loss")
+            self.progress.best_step = step
             yield from self._save()
-            if self.team.leads:
+            if self.processes.leads:
                 self.run.point("best", f"step-{step}")
+
+    def _better(self, value: float, loss: float | None) -> bool:
+        """Whether a score is the best so far. Among equal ones the loss decides: BLEU may be 0 for long."""
+        best, least = self.progress.best, self.progress.best_loss
+        if best is None or value != best:
+            return best is None or value > best
+        return loss is not None and least is not None and loss < least
 
     def _scores(self) -> dict[str, float] | None:
         """The leading process looks, with the weights a user would get; the others wait."""
         weights = self.learner.weights()
         scores: dict[str, float] | None = None
-        if self.team.leads:
-            model = self._fresh()
-            fill(model, weights)
-            scores = self.task.validate(model.to(self.team.device).eval(), self.stop)
-        shared: dict[str, float] | None = self.team.share(scores)
+        if self.processes.leads:
+            model = self._load(weights).to(self.processes.device).eval()
+            exam = Exam(self.task.data, "valid", quick=True, stopped=self.stop)
+            found = self.task.evaluate(self.task.answerer(model, quick=True), exam)
+            scores = None if found is None else found.scores
+        shared: dict[str, float] | None = self.processes.share(scores)
         return shared
 
     def _save(self) -> Iterator[Event]:
         progress = self.progress
         if progress.saved == progress.step:
-            if self.team.leads and progress != self._kept:  # stopped inside a validation that has been done since
+            if self.processes.leads and progress != self._kept:  # stopped inside a validation that has been done since
                 self.run.amend(progress.step, vars(progress).copy())
             self._kept = replace(progress)
             return
         weights, state = self.learner.weights(), self.learner.state()
         progress.saved = progress.step
-        if self.team.leads:
-            self.run.save(progress.step, weights, state, vars(progress).copy(), self.settings.keep)
+        if self.processes.leads:
+            self.run.save(progress.step, weights, state, vars(progress).copy(), self.settings.checkpoints.keep)
         self._kept = replace(progress)
-        self.team.agree(False)  # nobody goes on before it is written
+        self.processes.agree(False)  # nobody goes on before it is written
         yield Saved(progress.step)
 
     def _out_of_patience(self) -> bool:
-        return bool(self.settings.patience) and self.progress.waited >= self.settings.patience
+        patience = self.settings.checkpoints.patience
+        return bool(patience) and self.progress.waited >= patience

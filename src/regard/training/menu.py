@@ -1,22 +1,36 @@
-"""The whole menu: what a recipe may say about data, tokens, model, training and decoding."""
+"""The whole menu: what a recipe may say about its task, data, tokenizer, model, training and decoding."""
 
 from regard.data.menu import SLOTS as DATA
-from regard.decoding.beam import Beam
-from regard.decoding.sample import Greedy, Sample
-from regard.decoding.search import Search
+from regard.decoding.menu import SLOTS as DECODING
 from regard.model.menu import MENU as MODEL
 from regard.recipe import Menu, Slot
-from regard.training.optimizer import Adamw, Muon, Optimizer
-from regard.training.schedule import Constant, Cosine, Decay, InverseRoot, Schedule
-from regard.training.settings import Training
-
-SCHEDULES = {"inverse_root": InverseRoot, "cosine": Cosine, "decay": Decay, "constant": Constant}
+from regard.tasks.menu import SLOTS as TASKS
+from regard.training.optimizer import Adamw, Muon, OptimizerFactory
+from regard.training.schedule import Constant, Cosine, InverseSqrt, Schedule, WarmupStableDecay
+from regard.training.settings import Checkpoints, Machine, TrainingOptions
 
 MENU = Menu(
-    *MODEL,
+    *TASKS,
     *DATA,
-    Slot("training", Training, "How to train", {"loop": Training}, default="loop"),
-    Slot("optimizer", Optimizer, "From gradients to steps", {"adamw": Adamw, "muon": Muon}, default="adamw"),
-    Slot("schedule", Schedule, "How the learning rate goes", SCHEDULES, default="inverse_root"),
-    Slot("decoding", Search, "How to choose words", {"beam": Beam, "greedy": Greedy, "sample": Sample}, default="beam"),
-)
+    *MODEL,
+    *DECODING,
+    Slot("training", TrainingOptions, "how long and how fast to learn", {
+        "loop": TrainingOptions,
+    }, default="loop"),
+    Slot("optimizer", OptimizerFactory, "from gradients to steps", {
+        "adamw": Adamw,
+        "muon": Muon,
+    }, default="adamw"),
+    Slot("schedule", Schedule, "how the learning rate goes", {
+        "inverse_sqrt": InverseSqrt,
+        "cosine": Cosine,
+        "warmup_stable_decay": WarmupStableDecay,
+        "constant": Constant,
+    }, default="inverse_sqrt"),
+    Slot("checkpoints", Checkpoints, "when to look and to save", {
+        "best_and_last": Checkpoints,
+    }, default="best_and_last"),
+    Slot("machine", Machine, "on what to train", {
+        "torch": Machine,
+    }, default="torch"),
+)  # fmt: skip

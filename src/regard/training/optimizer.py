@@ -12,58 +12,67 @@ from torch import Tensor, nn
 from regard.recipe import Positive, Share
 
 
-class Optimizer(ABC):
-    """Makes the optimisers of a model's parameters; each group's `rate` is scaled by the schedule."""
+class OptimizerFactory(ABC):
+    """Makes the optimisers of a model's parameters; each group's `base_lr` is scaled by the schedule."""
 
     @abstractmethod
-    def build(self, model: nn.Module) -> list[torch.optim.Optimizer]: ...
+    def make(self, model: nn.Module) -> list[torch.optim.Optimizer]:
+        """One or several that together take every parameter once."""
 
 
-class Adamw(Optimizer):
+class Adamw(OptimizerFactory):
     """Adam with decoupled weight decay [Kingma & Ba 2015, Loshchilov & Hutter 2019], one fused pass."""
 
-    def __init__(self, *, rate: Positive = 1e-3, beta1: Share = 0.9, beta2: Share = 0.98, decay: Share = 0.01) -> None:
-        self.rate, self.betas, self.decay = rate, (beta1, beta2), decay
+    def __init__(
+        self, *, learning_rate: Positive = 1e-3, beta1: Share = 0.9, beta2: Share = 0.98, weight_decay: Share = 0.01
+    ) -> None:
+        self.learning_rate, self.betas, self.weight_decay = learning_rate, (beta1, beta2), weight_decay
 
-    def build(self, model: nn.Module) -> list[torch.optim.Optimizer]:
+    def make(self, model: nn.Module) -> list[torch.optim.Optimizer]:
         return [self.over(parameters(model))]
 
     def over(self, chosen: Iterable[Tensor]) -> torch.optim.Optimizer:
         """Matrices decay, gains and biases do not."""
         chosen = list(chosen)
         groups = [
-            {"params": [p for p in chosen if p.ndim >= 2], "weight_decay": self.decay, "rate": self.rate},
-            {"params": [p for p in chosen if p.ndim < 2], "weight_decay": 0.0, "rate": self.rate},
+            {
+                "params": [p for p in chosen if p.ndim >= 2],
+                "weight_decay": self.weight_decay,
+                "base_lr": self.learning_rate,
+            },
+            {"params": [p for p in chosen if p.ndim < 2], "weight_decay": 0.0, "base_lr": self.learning_rate},
         ]
-        return torch.optim.AdamW([group for group in groups if group["params"]], self.rate, self.betas, fused=True)
+        return torch.optim.AdamW(
+            [group for group in groups if group["params"]], self.learning_rate, self.betas, fused=True
+        )
 
 
-class Muon(Optimizer):
+class Muon(OptimizerFactory):
     """Momentum, made orthogonal, for the matrices inside; AdamW for embeddings, head, gains and biases.
 
-    M ← μM + G,  W ← W − rate √max(1, m/n) NewtonSchulz(G + μM) [Jordan et al. 2024]
+    M ← μM + G,  W ← W − lr √max(1, m/n) NewtonSchulz(G + μM) [Jordan et al. 2024]
     """
 
     def __init__(
         self,
         *,
-        rate: Positive = 0.02,
+        learning_rate: Positive = 0.02,
         momentum: Share = 0.95,
-        decay: Share = 0.0,
-        adamw_rate: Positive = 2e-3,
+        weight_decay: Share = 0.0,
+        adamw_learning_rate: Positive = 2e-3,
         beta1: Share = 0.9,
         beta2: Share = 0.98,
     ) -> None:
-        self.rate, self.momentum, self.decay = rate, momentum, decay
-        self.adamw = Adamw(rate=adamw_rate, beta1=beta1, beta2=beta2, decay=decay)
+        self.learning_rate, self.momentum, self.weight_decay = learning_rate, momentum, weight_decay
+        self.adamw = Adamw(learning_rate=adamw_learning_rate, beta1=beta1, beta2=beta2, weight_decay=weight_decay)
 
-    def build(self, model: nn.Module) -> list[torch.optim.Optimizer]:
+    def make(self, model: nn.Module) -> list[torch.optim.Optimizer]:
         outer = {id(p) for name, part in model.named_modules() if _outer(name, part) for p in part.parameters()}
         inner = [p for p in parameters(model) if p.ndim == 2 and id(p) not in outer]
         others = [p for p in parameters(model) if p.ndim != 2 or id(p) in outer]
         made: list[torch.optim.Optimizer] = [self.adamw.over(others)]
         if inner:
-            made.append(Orthogonal(inner, self.rate, self.momentum, self.decay))
+            made.append(Orthogonal(inner, self.learning_rate, self.momentum, self.weight_decay))
         return made
 
 
@@ -73,8 +82,11 @@ class Orthogonal(torch.optim.Optimizer):
     torch.optim.Muon computes in bfloat16, which a CPU without it emulates a hundred times slower.
     """
 
-    def __init__(self, chosen: list[Tensor], rate: float, momentum: float, decay: float) -> None:
-        super().__init__([{"params": chosen, "rate": rate}], {"lr": rate, "momentum": momentum, "decay": decay})
+    def __init__(self, chosen: list[Tensor], learning_rate: float, momentum: float, weight_decay: float) -> None:
+        super().__init__(
+            [{"params": chosen, "base_lr": learning_rate}],
+            {"lr": learning_rate, "momentum": momentum, "weight_decay": weight_decay},
+        )
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -97,7 +109,7 @@ class Orthogonal(torch.optim.Optimizer):
         ahead = torch._foreach_add(grads, moments, alpha=group["momentum"])
         steps = orthogonal(torch.stack(list(ahead))).unbind()
         rows, columns = alike[0].shape
-        torch._foreach_mul_(alike, 1 - group["lr"] * group["decay"])
+        torch._foreach_mul_(alike, 1 - group["lr"] * group["weight_decay"])
         torch._foreach_add_(alike, steps, alpha=-group["lr"] * max(1.0, rows / columns) ** 0.5)
 
 

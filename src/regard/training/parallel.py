@@ -14,11 +14,11 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from regard.errors import RecipeError
-from regard.model.module_list import ModuleList
+from regard.model.mechanism import Block
 
 
 @dataclass(frozen=True)
-class Team:
+class Processes:
     """The processes that train one model together."""
 
     rank: int
@@ -33,17 +33,18 @@ class Team:
     def wrap(self, module: nn.Module, how: str, compiled: bool) -> nn.Module:
         """Let gradients (DDP) or gradients and weights (FSDP2) be shared.
 
-        Compiled is layer by layer: all of a kind are one piece of code, and no batch makes it anew.
+        Both go block by block: all blocks of a kind are one piece of compiled code, which no batch makes
+        anew. What stands outside of blocks, and whole recurrent stacks, stays together for the whole pass.
         """
-        layers = [layer for part in module.modules() if isinstance(part, ModuleList) for layer in part]
-        for layer in layers if compiled else ():
-            layer.compile(dynamic=True)
+        blocks = [part for part in module.modules() if isinstance(part, Block)]
+        for block in blocks if compiled else ():
+            block.compile(dynamic=True)
         if self.size == 1:
             return module
         if how == "ddp":
             return DistributedDataParallel(module)
-        for layer in layers:
-            fully_shard(layer)
+        for block in blocks:
+            fully_shard(block)
         fully_shard(module)
         return module
 
@@ -95,19 +96,22 @@ class Team:
 
 
 @contextmanager
-def team(device: str) -> Iterator[Team]:
+def processes(device: str) -> Iterator[Processes]:
     """As torchrun says, or alone."""
-    size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    try:
+        size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    except ValueError as error:
+        raise RecipeError("WORLD_SIZE and RANK must be numbers, as torchrun sets them") from error
     chosen = _device(device)
     if size == 1:
-        yield Team(0, 1, chosen)
+        yield Processes(0, 1, chosen)
         return
     if chosen.type == "cuda":
         chosen = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.cuda.set_device(chosen)
     dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
     try:
-        yield Team(rank, size, chosen)
+        yield Processes(rank, size, chosen)
     finally:
         dist.destroy_process_group()
 
@@ -119,5 +123,5 @@ def _device(name: str) -> torch.device:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise RecipeError(f"training.device: {name!r} is not there; say auto or cpu") from error
+        raise RecipeError(f"training.machine.device: {name!r} is not there; say auto or cpu") from error
     return device

@@ -3,51 +3,73 @@
 from typing import Literal
 
 from regard.recipe import Count, Number, Part, Positive, Share, choose
-from regard.training.optimizer import Optimizer
+from regard.training.optimizer import OptimizerFactory
 from regard.training.schedule import Schedule
 
 
-class Training:
-    """How long, how fast, how often to look, and on what machine."""
+class Checkpoints:
+    """When to look and to save: every so many steps (0: once an epoch), and what is kept.
+
+    The best by the score `best_by` is always kept, and the last `keep`. With `patience` training ends
+    after so many validations without a better one.
+    """
+
+    def __init__(
+        self,
+        *,
+        validate_every: Number = 0,
+        save_every: Number = 0,
+        keep: Count = 2,
+        best_by: str = "loss",
+        patience: Number = 0,
+        tensorboard: bool = False,
+    ) -> None:
+        self.validate_every, self.save_every, self.keep = validate_every, save_every, keep
+        self.best_by, self.patience, self.tensorboard = best_by, patience, tensorboard
+
+
+class Machine:
+    """On what to train. `auto` takes a GPU if there is one, and bfloat16 where that is faster."""
+
+    def __init__(
+        self,
+        *,
+        device: str = "auto",
+        precision: Literal["auto", "float32", "bfloat16"] = "auto",
+        compile: bool = False,  # noqa: A002
+        parallel: Literal["ddp", "fsdp"] = "ddp",
+    ) -> None:
+        self.device, self.precision, self.compile, self.parallel = device, precision, compile, parallel
+
+
+class TrainingOptions:
+    """How long and how fast to learn: `steps`, where said, counts instead of `epochs`.
+
+    `accumulate` batches make one step; gradients longer than `max_grad_norm` are shortened to it (0: never);
+    `ema` keeps an average of the weights that forgets by 1 − `ema` a step, and is what users get (0: none).
+    """
 
     def __init__(
         self,
         *,
         epochs: Number = 10,
         steps: Number = 0,
-        batch_tokens: Count = 4096,
         accumulate: Count = 1,
-        longest: Count = 128,
-        optimizer: Part[Optimizer] = choose("adamw"),
-        schedule: Part[Schedule] = choose("inverse_root"),
-        smoothing: Share = 0.1,
-        clip: Number | Positive = 1.0,
-        average: Share = 0.0,
-        sampling: Share = 0.0,
-        validate_every: Number = 0,
-        save_every: Number = 0,
-        keep: Count = 2,
-        best_by: str = "loss",
-        patience: Number = 0,
+        optimizer: Part[OptimizerFactory] = choose("adamw"),
+        schedule: Part[Schedule] = choose("inverse_sqrt"),
+        max_grad_norm: Number | Positive = 1.0,
+        ema: Share = 0.0,
         seed: Number = 1,
-        device: str = "auto",
-        precision: Literal["auto", "float32", "bfloat16"] = "auto",
-        compile: bool = False,  # noqa: A002
-        parallel: Literal["ddp", "fsdp"] = "ddp",
-        tensorboard: bool = False,
+        checkpoints: Part[Checkpoints] = choose("best_and_last"),
+        machine: Part[Machine] = choose("torch"),
     ) -> None:
         if not epochs and not steps:
             raise ValueError("epochs and steps are both 0; say how long to train")
-        self.epochs, self.steps = epochs, steps
-        self.batch_tokens, self.accumulate, self.longest = batch_tokens, accumulate, longest
+        self.epochs, self.steps, self.accumulate = epochs, steps, accumulate
         self.optimizer, self.schedule = optimizer.build(), schedule.build()
-        self.smoothing, self.clip, self.average = smoothing, clip, average
-        self.sampling = sampling
-        self.validate_every, self.save_every, self.keep = validate_every, save_every, keep
-        self.best_by, self.patience, self.seed = best_by, patience, seed
-        self.device, self.precision, self.compile = device, precision, compile
-        self.parallel, self.tensorboard = parallel, tensorboard
+        self.max_grad_norm, self.ema, self.seed = max_grad_norm, ema, seed
+        self.checkpoints, self.machine = checkpoints.build(), machine.build()
 
     def total(self, epoch: int) -> int:
-        """Steps in all, given the batches of an epoch; `steps`, where said, counts instead of `epochs`."""
+        """Steps in all, given the batches of an epoch."""
         return self.steps or -(-self.epochs * epoch // self.accumulate)

@@ -9,21 +9,29 @@ from typing import Any
 import torch
 
 from regard.allocator import keep_memory
+from regard.data.data import Report, Split
 from regard.errors import InputError, RecipeError
 from regard.model.assembly import Assembly
-from regard.recipe import Part, Recipe
-from regard.recipe.read import read
-from regard.runs import Run
+from regard.model.weights import load, shell
+from regard.recipe import Recipe
+from regard.recipe.read import is_run
+from regard.runs import Checkpoint, Run
 from regard.tasks.task import Task
-from regard.tasks.translation import Translation
+from regard.training.events import Event, Prepared, Started
 from regard.training.learner import Learner
 from regard.training.log import check_board, logged
-from regard.training.loop import Event, Loop, Started, Stop
+from regard.training.loop import Loop
 from regard.training.menu import MENU
-from regard.training.parallel import Team, team
-from regard.training.settings import Training
+from regard.training.parallel import Processes, processes
+from regard.training.settings import TrainingOptions
+from regard.training.stop import Stop
 
-FREE = ("training.device", "training.parallel", "training.keep", "training.tensorboard")
+MACHINE = ("device", "parallel")
+FREE = (
+    *(f"training.machine.{key}" for key in MACHINE),
+    "training.checkpoints.keep",
+    "training.checkpoints.tensorboard",
+)
 
 
 def train(
@@ -31,12 +39,12 @@ def train(
     *overrides: str,
     out: str | Path | None = None,
     resume: bool = False,
-    happened: Callable[[Event], None] = lambda _: None,
+    on_event: Callable[[Event], None] = lambda _: None,
 ) -> Run:
     """Train a recipe to its end: `train("gru-additive", "data.kind=numbers", out="runs/numbers")`."""
     run = None
     for event in training(recipe, *overrides, out=out, resume=resume):
-        happened(event)
+        on_event(event)
         run = Run.open(event.folder) if isinstance(event, Started) else run
     assert run is not None
     return run
@@ -52,50 +60,46 @@ def training(
 ) -> Iterator[Event]:
     """Everything that happens while a recipe's model is trained in a run folder, begun or gone on with."""
     keep_memory()
-    table, folder = _wish(recipe, overrides, out, resume)
-    checked = Recipe.check(anchored(table), MENU, _name(recipe))
-    settings: Training = wanted(checked.training, "training").build()
-    if settings.tensorboard:
-        check_board()
-    with team(settings.device) as together:
-        run = Run.open(folder) if resume else None
-        task = _together(checked, settings, run, together)
-        checked = fitted(checked, task)
+    folder = _folder(recipe, out, resume)
+    run = Run.open(folder) if resume else None
+    asked = Recipe.resolve(recipe, MENU, overrides)
+    settings: TrainingOptions = asked.wants("training").build()
+    _refuse(asked, settings)
+    with processes(settings.machine.device) as together:
+        task, reports = _prepared(asked, run, together, tell)
+        complete = asked.sized(task.sizes(), MENU)
+        task.check(shell(complete.model.build))
+        if together.leads:
+            yield Prepared(reports)
         if run is None and together.leads:
-            run = Run.create(folder, checked.table(), task.tokens(), task.facts(), task.extras())
+            run = Run.create(folder, complete.table(), task.files(), task.data.fingerprint())
         together.agree(False)
         run = run or Run.open(folder)
-        _same(run, checked, task)
-        torch.manual_seed(settings.seed)
-        model: Assembly = checked.model.build()
-        with (
-            run.hold() if together.leads else nullcontext(),
-            closing(Learner(model, task, settings, together)) as learner,
-        ):
-            loop = Loop(learner, run, checked.model.build, stop or Stop())
-            loop.resume(tell)
-            yield from logged(iter(loop), run, settings.tensorboard) if together.leads else iter(loop)
+        _same(run, complete, task)
+        with run.hold() if together.leads else nullcontext():
+            checkpoint = _newest(run, tell if together.leads else lambda _: None)
+            model = _model(complete, settings.seed, checkpoint)
+            with closing(Learner(model, task, settings, together)) as learner:
+                loop = Loop(learner, run, lambda weights: load(shell(complete.model.build), weights), stop or Stop())
+                loop.resume(checkpoint)
+                tensorboard = settings.checkpoints.tensorboard
+                yield from logged(iter(loop), run, tensorboard) if together.leads else iter(loop)
 
 
-def _wish(
-    recipe: str | Mapping[str, Any], overrides: Iterable[str], out: str | Path | None, resume: bool
-) -> tuple[Mapping[str, Any], Path]:
-    """The tables wanted and the folder meant; to go on, naming the run is enough."""
-    if isinstance(recipe, str) and (Path(recipe) / "recipe.toml").is_file():
-        if not resume:
-            raise InputError(
-                f"{recipe}: there is a run already; go on with --resume, or name a recipe and another --out"
-            )
-        return read(str(Path(recipe) / "recipe.toml"), overrides), Path(recipe)
+def _folder(recipe: str | Mapping[str, Any], out: str | Path | None, resume: bool) -> Path:
+    """The folder meant; to go on, naming the run is enough."""
+    named = isinstance(recipe, str) and is_run(recipe)
+    if named and not resume:
+        raise InputError(f"{recipe}: there is a run already; go on with --resume, or name a recipe and another --out")
+    if named:
+        return Path(str(recipe))
     if resume and out is None:
-        what = "not a run folder" if isinstance(recipe, str) and Path(recipe).is_dir() else "which run is meant?"
+        what = "not a run folder" if isinstance(recipe, str) and Path(recipe).is_dir() else "no such run"
         raise InputError(f"--resume {recipe}: {what}; name the folder of a run: `regard train runs/NAME --resume`")
-    table = read(recipe, overrides) if isinstance(recipe, str) else recipe
-    return table, Path(out) if out is not None else _free(Path("runs") / _name(recipe))
-
-
-def _name(recipe: str | Mapping[str, Any]) -> str:
-    return Path(recipe).stem if isinstance(recipe, str) else str(recipe.get("name", "recipe"))
+    if out is not None and is_run(out) and not resume:
+        raise InputError(f"{out}: there is a run already; go on with --resume, or choose another --out")
+    name = Path(recipe).stem if isinstance(recipe, str) else str(recipe.get("name", "recipe"))
+    return Path(out) if out is not None else _free(Path("runs") / name)
 
 
 def _free(folder: Path) -> Path:
@@ -104,63 +108,67 @@ def _free(folder: Path) -> Path:
     return next(path for path in tries if not path.exists())
 
 
-def prepare(recipe: Recipe, longest: int, tokens: dict[str, Any] | None = None) -> Task:
-    """The task of a recipe, its data read and encoded."""
-    if recipe.model.kind != "seq2seq":
-        raise RecipeError(f"model.kind: {recipe.model.kind} cannot be trained yet; choose seq2seq")
-    data, cutter = wanted(recipe.data, "data"), wanted(recipe.tokens, "tokens")
-    return Translation.prepare(data.build(), cutter.build(), longest, tokens)
+def _prepared(
+    recipe: Recipe, run: Run | None, together: Processes, tell: Callable[[str], None]
+) -> tuple[Task, dict[Split, Report]]:
+    """The task with its data ready. The leading process reads them first; the others find them in the cache."""
+    kept = None if run is None else run.files
+    part = recipe.wants("task")
+    task: Task = part.build(kept)
+    reports = task.prepare(tell) if together.leads else {}
+    if together.size > 1:
+        kept = together.share(task.files() if together.leads and kept is None else kept)
+        if not together.leads:
+            task = part.build(kept)
+            task.prepare(lambda _: None)
+    return task, reports
 
 
-def wanted(part: Part[Any] | None, name: str) -> Part[Any]:
-    if part is None:
-        raise RecipeError(
-            f"{name}: missing; say what to learn from: data.train=FILE (FILE.de and FILE.en) data.source=de "
-            "data.target=en\nor take built-in data: data.kind=numbers; `regard menu data` lists them all"
-        )
-    return part
+def _refuse(recipe: Recipe, settings: TrainingOptions) -> None:
+    """What can be refused before any data are read."""
+    task = recipe.wants("task")
+    assert issubclass(task.entry, Task)
+    if not issubclass(recipe.model.entry, task.entry.assembly):
+        fit = [kind for kind, part in MENU.parts["model"].items() if issubclass(part.entry, task.entry.assembly)]
+        raise RecipeError(f"model.kind: {task.kind} trains {', '.join(fit)}, and this is a {recipe.model.kind}")
+    if settings.checkpoints.best_by not in task.entry.metrics:
+        raise RecipeError(f"training.checkpoints.best_by: there is {', '.join(task.entry.metrics)}")
+    if settings.checkpoints.tensorboard:
+        check_board()
 
 
-def fitted(recipe: Recipe, task: Task) -> Recipe:
-    """The recipe with the sizes the data ask for."""
-    table = recipe.table()
-    table["model"] |= task.sizes()
-    return Recipe.check(table, MENU, recipe.name)
+def _model(recipe: Recipe, seed: int, checkpoint: Checkpoint | None) -> Assembly:
+    """Freshly made, or as it was saved."""
+    if checkpoint is not None:
+        loaded: Assembly = load(shell(recipe.model.build), checkpoint.weights())
+        return loaded
+    torch.manual_seed(seed)
+    model: Assembly = recipe.model.build()
+    return model
 
 
-def anchored(table: Mapping[str, Any]) -> dict[str, Any]:
-    """File names made absolute, so that a run can be gone on with from anywhere."""
-    table = dict(table)
-    data = table.get("data")
-    if isinstance(data, dict) and data.get("kind", "files") == "files":
-        named = {key: str(Path(data[key]).absolute()) for key in ("train", "valid", "test") if data.get(key)}
-        table["data"] = data | named
-    return table
-
-
-def _together(recipe: Recipe, settings: Training, run: Run | None, together: Team) -> Task:
-    """The leading process reads the data first; the others find them in the cache."""
-    tokens = None if run is None else run.tokens
-    task = prepare(recipe, settings.longest, tokens) if together.leads else None
-    tokens = together.share(None if task is None else task.tokens())
-    return task or prepare(recipe, settings.longest, tokens)
+def _newest(run: Run, tell: Callable[[str], None]) -> Checkpoint | None:
+    checkpoint = run.newest(tell, to_resume=True)
+    if checkpoint is None and run.checkpoints():
+        raise InputError(f"{run.folder}: none of its checkpoints is whole; train a new run in another --out")
+    return checkpoint
 
 
 def _same(run: Run, recipe: Recipe, task: Task) -> None:
     """A run goes on with its own recipe and its own data, or not at all."""
-    old, new = _flat(run.recipe), _flat(recipe.table())
+    old, new = _flat(run.recipe.items()), _flat(recipe.table().items())
     for key in sorted(old | new, key=lambda key: (key.rpartition(".")[0], not key.endswith(".kind"), key)):
         if key not in (*FREE, "name", "about") and old.get(key) != new.get(key):
             raise RecipeError(
                 f"{key}: the run in {run.folder} has {old.get(key, 'none')!r}, now it says {new.get(key, 'none')!r}\n"
                 "go on with the run's own recipe, or train a new run in another --out"
             )
-    if run.facts.get("data") != task.facts()["data"]:
+    if run.facts.get("data") != task.data.fingerprint():
         raise InputError(f"{run.folder}: the data are not those this run began with; train a new run in another --out")
 
 
-def _flat(table: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+def _flat(table: Iterable[tuple[str, Any]], above: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for key, value in table.items():
-        flat |= _flat(value, f"{above}{key}.") if isinstance(value, Mapping) else {above + key: value}
+    for key, value in table:
+        flat |= _flat(value.items(), f"{above}{key}.") if isinstance(value, Mapping) else {above + key: value}
     return flat
