@@ -2,21 +2,22 @@
 
 import json
 import sys
-from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import torch
+from drawn import SMALL, drawn
 
 from regard.bench.attention import CASES, Case, Row, Setting, bench_attention, exponents, prepare
 from regard.bench.memory import peak
-from regard.bench.peer_marian import prepare_marian_decoding, prepare_marian_training
-from regard.bench.peer_torch import prepare_torch_training
-from regard.bench.peers import Corpus, Decoding, Shape, Training
+from regard.bench.sizes import DecodingWork, GptShape, TrainingWork
 from regard.bench.steps import DECODERS, bench_steps
-from regard.bench.translation import prepare_regard_decoding, prepare_regard_training
-from regard.bench.workers import Turns
+from regard.bench.workers import ProcessWorker, Turns, take_turns
+from regard.bench.works import decoding_work, gpt_step_work, id_pairs, training_step_work
 from regard.commands import app
+from regard.errors import FailedError, RecipeError
 
 TINY = Setting(heads=2, width=8, window=5, first=2)
 SAME = [("full naive", "full flash"), ("window naive", "window"), ("local+global naive", "local+global"),
@@ -87,36 +88,71 @@ def test_a_training_step_is_timed_beside_a_matrix_product(capsys: pytest.Capture
     assert all(len(turn["seconds"]) == 2 for turn in turns)
 
 
-def test_a_folder_without_the_peer_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no model\.py there"):
-        app(["bench", "gpt", "--nanogpt", str(tmp_path)], standalone_mode=False)
+WRONG = {
+    "gpt --width 50 --heads 3": "--width 50: not a multiple of --heads 3; say 51",
+    "steps --positions -5": "--positions -5: wanted numbers",
+    "steps --positions many": "--positions many: wanted numbers",
+    "attention --lengths 0,16": "--lengths 0,16: wanted numbers",
+}
 
 
-SMALL = Shape(layers=1, heads=2, width=16, hidden=32)
+@pytest.mark.parametrize(("said", "told"), WRONG.items())
+def test_a_wrong_number_is_told_by_its_own_flag(said: str, told: str) -> None:
+    with pytest.raises(RecipeError, match=told):
+        app(["bench", *said.split()], standalone_mode=False)
 
 
-def drawn(count: int) -> Corpus:
-    """Sentences of 1 to 9 words."""
-    lengths = [(1 + i % 9, 1 + i * 7 % 9) for i in range(count)]
-    return Corpus([(list(range(3, 3 + a)), list(range(3, 3 + b))) for a, b in lengths], 400, 0, 1, 2)
+def test_a_worker_that_fails_is_told_in_a_sentence_and_all_end() -> None:
+    workers = [ProcessWorker("good", partial, (int, 7)), ProcessWorker("bad", partial, (divmod, 1, 0))]
+    with pytest.raises(FailedError, match="^bad: ZeroDivisionError: .*by zero$"):
+        take_turns([*workers], 1, lambda _: None)
+    assert not any(worker._child.is_alive() for worker in workers)
 
 
-@pytest.mark.parametrize("prepare_peer", [prepare_regard_training, prepare_torch_training, prepare_marian_training])
-def test_training_peers_say_how_many_real_tokens_they_saw(prepare_peer: Callable[..., Callable[[], int]]) -> None:
-    corpus, training = drawn(40), Training(steps=3, tokens=60)
-    every = sum(len(source) + len(target) + 2 for source, target in corpus.pairs)
-    assert 0 < prepare_peer(corpus, SMALL, training)() < every
+def test_turns_are_told_round_by_round_and_warm_rounds_are_not_counted() -> None:
+    said: list[str] = []
+    (turns,) = take_turns([ProcessWorker("one", partial, (int, 7))], 2, said.append, warm=2)
+    assert turns.work == [7, 7]
+    assert len(turns.seconds) == 2
+    assert [text.split(":")[0] for text in said] == ["round 1 of 2", "round 2 of 2"]
+
+
+def test_what_a_worker_prints_stays_out_of_the_figures(capfd: pytest.CaptureFixture[str]) -> None:
+    take_turns([ProcessWorker("loud", partial, (print, "hello"))], 1, lambda _: None)
+    assert capfd.readouterr().out == ""
+
+
+def test_training_says_how_many_real_tokens_it_saw() -> None:
+    pairs = drawn(40)
+    every = sum(len(source) + len(target) + 2 for source, target in pairs.pairs)
+    assert 0 < training_step_work(pairs, SMALL, TrainingWork(steps=3, tokens=60))() < every
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_decoding_peers_all_write_equally_much(beam: int) -> None:
-    corpus, decoding = drawn(20), Decoding(beam, 6, 6, 8)
-    assert prepare_regard_decoding(corpus, SMALL, decoding)() == 20 * 6
-    assert prepare_regard_decoding(corpus, SMALL, decoding, True)() == 20 * 6
-    assert prepare_regard_decoding(corpus, SMALL, decoding, True, drawn(40))() == 20 * 6
-    assert prepare_marian_decoding(corpus, SMALL, decoding)() == 20 * 6
+def test_decoding_writes_as_much_as_it_is_told(beam: int) -> None:
+    pairs, work = drawn(20), DecodingWork(beam, 6, 6, 8)
+    assert decoding_work(pairs, SMALL, work)() == 20 * 6
+    assert decoding_work(pairs, SMALL, work, True)() == 20 * 6
+    assert decoding_work(pairs, SMALL, work, True, drawn(40))() == 20 * 6
 
 
-def test_an_unknown_peer_is_told() -> None:
-    with pytest.raises(ValueError, match="there is torch"):
-        app(["bench", "training", "--peers", "fairseq"], standalone_mode=False)
+def test_a_gpt_step_counts_its_batch() -> None:
+    assert gpt_step_work(GptShape(1, 2, 16, 8, 3, 10))() == 8 * 3
+
+
+def test_ids_are_those_of_both_files_without_bos_or_eos(tmp_path: Path) -> None:
+    for language, word in (("de", "Haus"), ("en", "house")):
+        (tmp_path / f"some.{language}").write_text(
+            "".join(f"{word} {n} {n * n}\n" for n in range(300)), encoding="utf-8"
+        )
+    train, test = id_pairs(str(tmp_path / "some"), "", ("de", "en"), 300)
+    assert train.vocab_size == test.vocab_size == 300
+    assert len(train.pairs) + len(test.pairs) == 300 > len(train.pairs) > len(test.pairs) > 0
+    found = {word for pair in train.pairs for side in pair for word in side}
+    assert found.isdisjoint({train.pad, train.bos, train.eos})
+    assert train.longest == max(len(side) for pair in train.pairs for side in pair) + 1
+
+
+def test_other_toolkits_stay_out_of_the_package() -> None:
+    assert find_spec("regard.bench.peers") is None
+    assert find_spec("regard.benchmarks") is None

@@ -97,11 +97,11 @@ def prepare(case: Case, setting: Setting, length: int, backward: bool) -> Callab
     inputs = [torch.randn(shape).transpose(1, 2).requires_grad_(backward) for _ in range(3)]
 
     def run() -> list[Tensor]:
-        asked, keys, values = inputs
+        queries, keys, values = inputs
         if isinstance(attention, LinearAttention):
-            asked, keys = attention.features(asked), attention.features(keys)
+            queries, keys = attention.features(queries), attention.features(keys)
         with torch.set_grad_enabled(backward):
-            out = attention.mix(asked, keys, values, View(mask))
+            out = attention.mix(queries, keys, values, View(mask))
         return list(torch.autograd.grad(out, inputs, torch.ones_like(out))) if backward else [out]
 
     return run

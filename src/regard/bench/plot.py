@@ -2,25 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from regard.bench.attention import Row
+from regard.pictures import panels, write
 
 MEBIBYTE = 2**20
 
 
 def plot_attention(cases: Mapping[str, Sequence[Row]], path: Path) -> list[Path]:
     """Time and memory against length on logarithmic axes, as PNG and SVG."""
-    import matplotlib as mpl
+    from matplotlib import colormaps
 
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
-    figure, (times, memory) = pyplot.subplots(1, 2, figsize=(13, 5.2), layout="constrained")
-    colours = pyplot.get_cmap("tab10")
+    figure, (times, memory) = panels(13, 5.2, 2)
+    colours = colormaps["tab10"]
     families = list(dict.fromkeys(name.removesuffix(" naive").removesuffix(" flash") for name in cases))
     for name, rows in cases.items():
         family = name.removesuffix(" naive").removesuffix(" flash")
-        look = {
+        look: dict[str, Any] = {
             "color": colours(families.index(family) % 10),
             "linestyle": ":" if name.endswith("naive") else "-",
             "marker": "o",
@@ -38,9 +37,4 @@ def plot_attention(cases: Mapping[str, Sequence[Row]], path: Path) -> list[Path]
         axes.minorticks_off()
         axes.grid(alpha=0.3)
     figure.legend(*times.get_legend_handles_labels(), loc="outside right center", fontsize=9, frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written = [path.with_suffix(ending) for ending in (".png", ".svg")]
-    for file in written:
-        figure.savefig(file, dpi=130)
-    pyplot.close(figure)
-    return written
+    return [write(figure, path.with_suffix(ending)) for ending in (".png", ".svg")]

@@ -23,7 +23,7 @@ DECODERS = {
 
 
 @dataclass
-class Step:
+class StepCost:
     """One decoder at one position: seconds of each step, bytes of its memory."""
 
     name: str
@@ -36,7 +36,7 @@ class Step:
         return median(self.seconds)
 
 
-def bench_steps(positions: Sequence[int] = (100, 1000, 10000), repeats: int = 60) -> Iterator[list[Step]]:
+def bench_steps(positions: Sequence[int] = (100, 1000, 10000), repeats: int = 60) -> Iterator[list[StepCost]]:
     """For each decoder the steps that follow each position, taken in turn."""
     keep_memory()
     token = torch.zeros(1, 1, dtype=torch.long)
@@ -44,11 +44,11 @@ def bench_steps(positions: Sequence[int] = (100, 1000, 10000), repeats: int = 60
         model = build(*recipe).eval()
         assert isinstance(model, LanguageModel)
         with torch.inference_mode():
-            pasts = [model.start(1) for _ in positions]
+            pasts = [model.start(rows=1) for _ in positions]
             for past, position in zip(pasts, positions, strict=True):
                 model.step(torch.zeros(1, position, dtype=torch.long), past)
                 model.step(token, past)
-            steps = [Step(name, position, past.nbytes) for position, past in zip(positions, pasts, strict=True)]
+            steps = [StepCost(name, position, past.nbytes) for position, past in zip(positions, pasts, strict=True)]
             for _ in range(repeats):
                 for step, past in zip(steps, pasts, strict=True):
                     start = time.perf_counter()

@@ -1,29 +1,26 @@
-"""Peers that take turns: each in a process of its own, never two at once."""
+"""Workers that take turns: each in a process of its own, never two at once."""
 
 import multiprocessing
+import os
 import resource
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
+from typing import Any, final
+
+from regard.errors import FailedError, InputError, RecipeError
 
 Prepare = Callable[..., Callable[[], Any]]
-
-
-@dataclass(frozen=True)
-class Peer:
-    """One contender: what prepares its work, and with which arguments."""
-
-    name: str
-    prepare: Prepare
-    arguments: tuple[Any, ...] = ()
+Tell = Callable[[str], None]
 
 
 @dataclass
 class Turns:
-    """What one peer took, turn by turn, in seconds, and the most memory it held, in bytes.
+    """What one worker took, turn by turn, in seconds, and the most memory it held, in bytes.
 
     `work` is what each turn said it had done, in tokens, or 1 where it said nothing.
     """
@@ -34,60 +31,118 @@ class Turns:
     work: list[int] = field(default_factory=list)
 
     @property
+    def rates(self) -> list[float]:
+        """Work per second, turn by turn."""
+        return [work / seconds for work, seconds in zip(self.work, self.seconds, strict=True)]
+
+    @property
     def rate(self) -> float:
         """Work per second: the median of the turns."""
-        return median(work / seconds for work, seconds in zip(self.work, self.seconds, strict=True))
+        return median(self.rates)
 
     @property
     def spread(self) -> float:
+        """How far apart the turns are: (most − least) / median."""
         return (max(self.seconds) - min(self.seconds)) / median(self.seconds)
 
     def ratio(self, other: "Turns") -> tuple[float, float, float]:
-        """How many times as fast as another peer: the median of the rounds' ratios, the least, the most."""
-        mine, theirs = (
-            [work / seconds for work, seconds in zip(turns.work, turns.seconds, strict=True)] for turns in (self, other)
-        )
-        ratios = [one / two for one, two in zip(mine, theirs, strict=True)]
+        """How many times as fast as another worker: the median of the rounds' ratios, the least, the most."""
+        ratios = [mine / theirs for mine, theirs in zip(self.rates, other.rates, strict=True)]
         return median(ratios), min(ratios), max(ratios)
 
 
-def take_turns(peers: list[Peer], rounds: int, tell: Callable[[str], None], warm: int = 2) -> list[Turns]:
-    """Let all peers work in turn, round by round, so that drift of the machine cancels out."""
-    context = multiprocessing.get_context("spawn")
-    lines, children, turns = [], [], [Turns(peer.name) for peer in peers]
-    for peer in peers:
-        here, there = context.Pipe()
-        child = context.Process(target=_work, args=(there, peer), daemon=True)
-        child.start()
-        there.close()
-        lines.append(here)
-        children.append(child)
-        here.recv()  # ready: nobody prepares while another is timed
-    for number in range(rounds + warm):
-        for line, turn in zip(lines, turns, strict=True):
-            line.send("work")
-            seconds, turn.peak, work = line.recv()
-            if number >= warm:
-                turn.seconds.append(seconds)
-                turn.work.append(work)
-        if number >= warm:
-            tell(
-                f"round {number - warm + 1}: "
-                + ", ".join(f"{turn.name} {turn.seconds[-1]:.2f} s" for turn in turns[:-1])
-            )
-    for line, child in zip(lines, children, strict=True):
-        line.send("stop")
-        child.join()
+class Worker(ABC):
+    """Somebody with a name who prepares once and then does a turn of work whenever told to."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def start(self) -> None:
+        """Prepare, and return when ready: nobody prepares while another is timed."""
+
+    @abstractmethod
+    def turn(self) -> tuple[float, int, int]:
+        """Do one turn: seconds it took, bytes held at most so far, tokens done."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the process, whatever state it is in."""
+
+
+@final
+class ProcessWorker(Worker):
+    """Calls `prepare(*arguments)` in a fresh process, and there, turn by turn, what that returned."""
+
+    def __init__(self, name: str, prepare: Prepare, arguments: tuple[Any, ...] = ()) -> None:
+        super().__init__(name)
+        context = multiprocessing.get_context("spawn")
+        self._line, self._there = context.Pipe()
+        self._child = context.Process(target=_work, args=(self._there, prepare, arguments), daemon=True)
+
+    def start(self) -> None:
+        self._child.start()
+        self._there.close()
+        self._answer()
+
+    def turn(self) -> tuple[float, int, int]:
+        self._line.send("work")
+        seconds, peak, work = self._answer()
+        return seconds, peak, work
+
+    def stop(self) -> None:
+        if self._child.pid is None:
+            return
+        with suppress(OSError):
+            self._line.send("stop")
+        self._child.join()
+
+    def _answer(self) -> Any:
+        try:
+            answer = self._line.recv()
+        except EOFError as error:
+            raise FailedError(f"{self.name}: its process was ended, most likely for want of memory") from error
+        if isinstance(answer, str):
+            raise FailedError(f"{self.name}: {answer}")
+        return answer
+
+
+def take_turns(workers: list[Worker], rounds: int, tell: Tell, warm: int = 1) -> list[Turns]:
+    """Let all work in turn, round by round, so that drift of the machine cancels out; `warm` rounds are not counted."""
+    turns = [Turns(worker.name) for worker in workers]
+    try:
+        for worker in workers:
+            worker.start()
+        for number in range(1 - warm, rounds + 1):
+            for worker, taken in zip(workers, turns, strict=True):
+                seconds, taken.peak, work = worker.turn()
+                if number > 0:
+                    taken.seconds.append(seconds)
+                    taken.work.append(work)
+            if number > 0:
+                took = ", ".join(f"{taken.name} {taken.seconds[-1]:.2f} s" for taken in turns)
+                tell(f"round {number} of {rounds}: {took}")
+    finally:
+        for worker in workers:
+            worker.stop()
     return turns
 
 
-def _work(line: Any, peer: Peer) -> None:
-    work = peer.prepare(*peer.arguments)
-    line.send("ready")
-    while line.recv() == "work":
-        start = time.perf_counter()
-        done = work()
-        seconds = time.perf_counter() - start
-        highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        peak = highest if sys.platform == "darwin" else highest * 1024
-        line.send((seconds, peak, done if isinstance(done, int) else 1))
+def _work(line: Any, prepare: Prepare, arguments: tuple[Any, ...]) -> None:
+    os.dup2(2, 1)  # what a worker prints must not get into what is written for machines
+    try:
+        work = prepare(*arguments)
+        line.send(None)
+        while line.recv() == "work":
+            start = time.perf_counter()
+            done = work()
+            seconds = time.perf_counter() - start
+            highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            peak = highest if sys.platform == "darwin" else highest * 1024
+            line.send((seconds, peak, done if isinstance(done, int) else 1))
+    except (EOFError, KeyboardInterrupt):
+        return  # who told us to work is gone, or going
+    except (RecipeError, InputError) as error:
+        line.send(str(error))
+    except Exception as error:
+        line.send(f"{type(error).__name__}: {error}")

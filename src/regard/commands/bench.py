@@ -1,10 +1,12 @@
 """regard bench: speed and memory, measured here and now."""
 
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.commands.bench_tables import figures, show_growth, show_turns
 from regard.commands.show import as_json, columns, console, progress, size
 from regard.errors import RecipeError
 
@@ -12,13 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from regard.bench.attention import Case, Row
+    from regard.bench.sizes import GptShape
 
-bench = typer.Typer(help="Measure speed and memory on this machine.", no_args_is_help=True)
+bench = typer.Typer(no_args_is_help=True)
 
 
 @bench.callback()
 def _bench() -> None:
-    """Measure speed and memory on this machine."""
+    """Measure speed and memory on this machine. Comparisons with others: benchmarks/ beside the sources."""
 
 
 @bench.command()
@@ -40,7 +43,7 @@ def attention(
     from regard.bench.attention import CASES, Setting, bench_attention
     from regard.bench.plot import plot_attention
 
-    sizes = _sizes(lengths)
+    sizes = _sizes("--lengths", lengths)
     cases = _chosen(kinds, CASES)
     if not cases:
         raise RecipeError(f"--kinds {kinds}: there is {', '.join(case.name for case in CASES)}")
@@ -53,11 +56,12 @@ def attention(
             tell(f"{row.name} at {row.length:,}: {1e3 * row.median('both'):.0f} ms")
     measured = {name: rows for name, rows in measured.items() if rows}
     pictures = plot_attention(measured, out)
-    table = {name: [_figures(row) for row in rows] for name, rows in measured.items()}
-    _save(out.with_suffix(".json"), {"setting": vars(setting), "repeats": repeats, "cases": table})
+    table = {name: [figures(row) for row in rows] for name, rows in measured.items()}
+    document = dumps({"setting": vars(setting), "repeats": repeats, "cases": table}, indent=2)
+    out.with_suffix(".json").write_text(document + "\n", encoding="utf-8")
     if json:
         return as_json(table)
-    _show(measured, sizes)
+    show_growth(measured, sizes)
     console.print(f"\nLook at [bold]{pictures[0]}[/] (also .svg and .json).")
     return None
 
@@ -73,53 +77,15 @@ def _chosen(kinds: str, cases: "Sequence[Case]") -> "list[Case]":
     ]
 
 
-def _sizes(lengths: str) -> list[int]:
+def _sizes(flag: str, said: str) -> list[int]:
+    """Numbers with commas between them, in order."""
     try:
-        sizes = sorted({int(length) for length in lengths.split(",")})
+        sizes = sorted({int(size) for size in said.split(",")})
     except ValueError:
         sizes = []
     if not sizes or sizes[0] < 1:
-        raise RecipeError(f"--lengths {lengths}: wanted numbers such as 1024,2048")
+        raise RecipeError(f"{flag} {said}: wanted numbers such as 1024,2048, none below 1")
     return sizes
-
-
-def _figures(row: "Row") -> dict[str, float | int | None]:
-    return {
-        "length": row.length,
-        "forward_ms": round(1e3 * row.median("forward"), 3),
-        "forward_spread": round(row.spread("forward"), 2),
-        "both_ms": round(1e3 * row.median("both"), 3),
-        "both_spread": round(row.spread("both"), 2),
-        "peak_bytes": row.peak,
-    }
-
-
-def _save(path: Path, figures: object) -> None:
-    from json import dumps
-
-    path.write_text(dumps(figures, indent=2) + "\n", encoding="utf-8")
-
-
-def _show(measured: "dict[str, list[Row]]", sizes: list[int]) -> None:
-    from regard.bench.attention import exponents
-
-    heads = [f" {length:,}" for length in sizes]
-    for what, title in (("forward", "forward, ms"), ("both", "forward + backward, ms"), ("peak", "peak extra memory")):
-        table = columns(title, *heads, " growth")
-        for name, rows in measured.items():
-            cells = {row.length: _cell(row, what) for row in rows}
-            powers = exponents(rows, what)[-2:]
-            growth = f"n^{sum(power for _, power in powers) / len(powers):.2f}" if powers else "–"
-            table.add_row(name, *(cells.get(length, "–") for length in sizes), growth)
-        console.print(table)
-        console.print()
-    console.print("growth: the power of the length over the last two steps. –: would not fit time or memory.")
-
-
-def _cell(row: "Row", what: str) -> str:
-    if what == "peak":
-        return size(row.peak or 0)
-    return f"{1e3 * row.median(what):.3g}"
 
 
 @bench.command()
@@ -131,17 +97,17 @@ def steps(
     """What one more token costs after a short and a long past, for every kind of memory."""
     from regard.bench.steps import DECODERS, bench_steps
 
-    places = _sizes(positions)
+    places = _sizes("--positions", positions)
     heads = [f" at {place:,}" for place in places]
-    times, memories, figures = columns("ms a step", *heads), columns("memory", *heads), []
+    times, memories, costs = columns("ms a step", *heads), columns("memory", *heads), []
     with progress(len(DECODERS)) as tell:
         for found in bench_steps(places, repeats):
             tell(f"{found[0].name}: {1e3 * found[-1].middle:.1f} ms")
             times.add_row(found[0].name, *(f"{1e3 * step.middle:.2f}" for step in found))
             memories.add_row(found[0].name, *(size(step.nbytes) for step in found))
-            figures += [vars(step) for step in found]
+            costs += [vars(step) for step in found]
     if json:
-        return as_json(figures)
+        return as_json(costs)
     console.print(times)
     console.print()
     console.print(memories)
@@ -152,42 +118,27 @@ def steps(
 def gpt(
     layers: Annotated[int, typer.Option(min=1)] = 6,
     heads: Annotated[int, typer.Option(min=1)] = 6,
-    width: Annotated[int, typer.Option(min=1)] = 384,
-    length: Annotated[int, typer.Option(min=1)] = 256,
+    width: Annotated[int, typer.Option(min=1, help="Of the model; a multiple of --heads.")] = 384,
+    length: Annotated[int, typer.Option(min=1, help="Of the context.")] = 256,
     batch: Annotated[int, typer.Option(min=1)] = 16,
-    vocabulary: Annotated[int, typer.Option(min=2)] = 65,
+    vocab_size: Annotated[int, typer.Option(min=2)] = 65,
     rounds: Annotated[int, typer.Option(min=1)] = 9,
-    nanogpt: Annotated[Path | None, typer.Option(help="A checkout of nanoGPT to run beside.")] = None,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
-    """A GPT's training step in tokens per second, round by round beside its peers."""
-    from statistics import median
+    """A GPT's training step in tokens per second."""
+    from regard.bench.regard_workers import gpt_workers, product_worker
+    from regard.bench.workers import take_turns
 
-    from regard.bench.gpt import Size, bench_gpt
-
-    if nanogpt is not None and not (nanogpt / "model.py").is_file():
-        raise RecipeError(f"--nanogpt {nanogpt}: no model.py there; give the folder of a nanoGPT checkout")
-    shape = Size(layers, heads, width, length, batch, vocabulary)
+    shape = gpt_shape(layers, heads, width, length, batch, vocab_size)
     with progress(rounds) as tell:
-        turns = bench_gpt(shape, nanogpt, rounds, tell)
-    if json:
-        return as_json([vars(turn) for turn in turns])
-    ours = turns[0]
-    table = columns("peer", " step ms", " spread", " tokens/s", " peak", "regard is … times as fast (least–most)")
-    for turn in turns[:-1]:
-        middle, least, most = ours.ratio(turn)
-        ratio = "" if turn is ours else f"{middle:.2f} ({least:.2f}–{most:.2f})"
-        step = median(turn.seconds)
-        table.add_row(
-            turn.name,
-            f"{1e3 * step:.0f}",
-            f"{turn.spread:.2f}",
-            f"{batch * length / step:,.0f}",
-            size(turn.peak),
-            ratio,
-        )
-    console.print(table)
-    console.print(
-        f"\nA 2048³ matrix product in the same rounds: {2 * 2048**3 / median(turns[-1].seconds) / 1e9:.0f} GFLOP/s"
-    )
-    return None
+        turns = take_turns([*gpt_workers(shape), product_worker()], rounds, tell, warm=2)
+    show_turns(turns, "tokens/s", json)
+
+
+def gpt_shape(layers: int, heads: int, width: int, length: int, batch: int, vocab_size: int) -> "GptShape":
+    """The shape, if there is such a GPT."""
+    from regard.bench.sizes import GptShape
+
+    if width % heads:
+        raise RecipeError(f"--width {width}: not a multiple of --heads {heads}; say {(width // heads + 1) * heads}")
+    return GptShape(layers, heads, width, length, batch, vocab_size)

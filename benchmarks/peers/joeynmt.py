@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from regard.bench.peers import Corpus, Decoding, Ids, Shape, Training, by_length, count, ended
+from peers.shared import by_length, count, ended
+from regard.bench.sizes import DecodingWork, IdPairs, Ids, TrainingWork, TransformerShape
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,9 @@ class Joey:
     folder: TemporaryDirectory[str]
 
 
-def prepare_joeynmt_training(corpus: Corpus, shape: Shape, training: Training) -> Callable[[], int]:
+def prepare_joeynmt_training(pairs: IdPairs, shape: TransformerShape, work: TrainingWork) -> Callable[[], int]:
     """Steps of its TrainManager, written out because its own loop validates and saves."""
-    joey = _open(corpus, shape, training)
+    joey = _open(pairs, shape, work)
     manager: Any = import_module("joeynmt.training").TrainManager(
         rank=0,
         model=joey.model,
@@ -34,8 +35,8 @@ def prepare_joeynmt_training(corpus: Corpus, shape: Shape, training: Training) -
         train_args=joey.args.train,
         dev_args=joey.args.test,
     )
-    drawn = iter(_batches(joey, joey.data, training.tokens, "token"))
-    batches = [next(drawn) for _ in range(training.steps)]
+    drawn = iter(_batches(joey, joey.data, work.tokens, "token"))
+    batches = [next(drawn) for _ in range(work.steps)]
     tokens = sum(int(batch.src_mask.sum()) + int(batch.ntokens) for batch in batches)
 
     def turn() -> int:
@@ -49,21 +50,21 @@ def prepare_joeynmt_training(corpus: Corpus, shape: Shape, training: Training) -
     return turn
 
 
-def prepare_joeynmt_decoding(corpus: Corpus, shape: Shape, decoding: Decoding) -> Callable[[], int]:
-    return count(joeynmt_answers(corpus, shape, decoding))
+def prepare_joeynmt_decoding(pairs: IdPairs, shape: TransformerShape, work: DecodingWork) -> Callable[[], int]:
+    return count(joeynmt_answers(pairs, shape, work))
 
 
-def joeynmt_answers(corpus: Corpus, shape: Shape, decoding: Decoding) -> Callable[[], list[Ids]]:
-    """All sources, random weights, the answers in the order of the corpus.
+def joeynmt_answers(pairs: IdPairs, shape: TransformerShape, work: DecodingWork) -> Callable[[], list[Ids]]:
+    """All sources, random weights, the answers in the order of the pairs.
 
     `search` is called directly: what leads to it from a configuration forgets `min_output_length`.
     """
     search: Any = import_module("joeynmt.search").search
-    order = [number for group in by_length(corpus, decoding.rows) for number in group]
-    arranged = Corpus([corpus.pairs[i] for i in order], corpus.vocabulary, corpus.pad, corpus.begin, corpus.end)
-    joey = _open(arranged, shape, Training())
+    order = [number for group in by_length(pairs, work.rows) for number in group]
+    arranged = IdPairs([pairs.pairs[i] for i in order], pairs.vocab_size, pairs.pad, pairs.bos, pairs.eos)
+    joey = _open(arranged, shape, TrainingWork())
     joey.model.eval()
-    batches = list(_batches(joey, joey.test, decoding.rows, "sentence"))
+    batches = list(_batches(joey, joey.test, work.rows, "sentence"))
 
     def answers() -> list[Ids]:
         written: list[Ids] = []
@@ -71,13 +72,13 @@ def joeynmt_answers(corpus: Corpus, shape: Shape, decoding: Decoding) -> Callabl
             rows, _, _ = search(
                 joey.model,
                 batch,
-                max_output_length=decoding.most,
-                beam_size=decoding.beam,
+                max_output_length=work.most,
+                beam_size=work.beam,
                 beam_alpha=1.0,
-                min_output_length=decoding.least,
+                min_output_length=work.least,
             )
             words = joey.model.trg_vocab.arrays_to_sentences(rows, cut_at_eos=True, skip_pad=False)
-            written += [ended([int(word) for word in row], corpus.end) for row in words]
+            written += [ended([int(word) for word in row], pairs.eos) for row in words]
         found: list[Ids] = [[] for _ in order]
         for number, row in zip(order, written, strict=True):
             found[number] = row
@@ -86,11 +87,11 @@ def joeynmt_answers(corpus: Corpus, shape: Shape, decoding: Decoding) -> Callabl
     return answers
 
 
-def _open(corpus: Corpus, shape: Shape, training: Training) -> Joey:
+def _open(pairs: IdPairs, shape: TransformerShape, work: TrainingWork) -> Joey:
     logging.disable(logging.INFO)  # every module of it prints; the process is its own
     folder = TemporaryDirectory()
     config: Any = import_module("joeynmt.config")
-    args = config.parse_global_args(_configuration(corpus, shape, training, Path(folder.name)), 0, "train")
+    args = config.parse_global_args(_configuration(pairs, shape, work, Path(folder.name)), 0, "train")
     model, data, _, test = import_module("joeynmt.prediction").prepare(args, 0, "train")
     return Joey(args, model, data, test, folder)
 
@@ -102,7 +103,7 @@ def _batches(joey: Joey, data: Any, size: int, measure: str) -> Any:
     )
 
 
-def _configuration(corpus: Corpus, shape: Shape, training: Training, folder: Path) -> dict[str, Any]:
+def _configuration(pairs: IdPairs, shape: TransformerShape, work: TrainingWork, folder: Path) -> dict[str, Any]:
     """The corpus as files of words, a word being an id in digits, and all else JoeyNMT wants to know."""
     stack = {
         "type": "transformer",
@@ -120,30 +121,30 @@ def _configuration(corpus: Corpus, shape: Shape, training: Training, folder: Pat
         "scheduling": "noam",
         "clip_grad_norm": 1.0,
         "normalization": "tokens",
-        "batch_size": training.tokens,
+        "batch_size": work.tokens,
         "batch_type": "token",
     }
     return {
         "name": "peer",
         "model_dir": str(folder),
         "use_cuda": False,
-        "random_seed": training.seed,
-        "data": _data(corpus, folder),
+        "random_seed": work.seed,
+        "data": _data(pairs, folder),
         "training": learning,
         "testing": {},
         "model": {"tied_embeddings": True, "tied_softmax": True, "encoder": stack, "decoder": stack},
     }
 
 
-def _data(corpus: Corpus, folder: Path) -> dict[str, Any]:
-    special = {corpus.pad, corpus.begin, corpus.end}
-    unknown, *words = [str(number) for number in range(corpus.vocabulary) if number not in special]
+def _data(pairs: IdPairs, folder: Path) -> dict[str, Any]:
+    special = {pairs.pad, pairs.bos, pairs.eos}
+    unknown, *words = [str(number) for number in range(pairs.vocab_size) if number not in special]
     (folder / "words").write_text("\n".join(words))
     for side, place in (("src", 0), ("trg", 1)):
-        lines = [" ".join(map(str, pair[place])) for pair in corpus.pairs]
+        lines = [" ".join(map(str, pair[place])) for pair in pairs.pairs]
         (folder / f"text.{side}").write_text("\n".join(lines))
     # Its own numbers are fixed by role; unknown words there are none, so any word may stand first.
-    roles = {"unk": unknown, "pad": str(corpus.pad), "bos": str(corpus.begin), "eos": str(corpus.end)}
+    roles = {"unk": unknown, "pad": str(pairs.pad), "bos": str(pairs.bos), "eos": str(pairs.eos)}
     symbols: dict[str, Any] = {f"{role}_token": name for role, name in roles.items()}
     symbols |= {f"{role}_id": number for number, role in enumerate(roles)}
     text = str(folder / "text")

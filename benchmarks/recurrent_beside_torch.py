@@ -1,4 +1,4 @@
-"""Recurrent encoders beside torch.nn: `python tests/bench/recurrent_beside_torch.py`."""
+"""Recurrent encoders beside torch.nn: `python benchmarks/recurrent_beside_torch.py`."""
 
 import time
 from statistics import median

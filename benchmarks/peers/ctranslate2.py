@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import torch
 
-from regard.bench.peer_marian import marian_of
-from regard.bench.peers import Corpus, Decoding, Ids, Shape, count
+from peers.marian import marian_of
+from peers.shared import count
+from regard.bench.sizes import DecodingWork, IdPairs, Ids, TransformerShape
 
 Precision = Literal["float32", "int8"]
 
@@ -17,11 +18,11 @@ Precision = Literal["float32", "int8"]
 class Names:
     """All that the converter asks of a tokenizer; a token is named by its number."""
 
-    def __init__(self, corpus: Corpus) -> None:
-        self.size = corpus.vocabulary
-        self.bos_token, self.eos_token = str(corpus.begin), str(corpus.end)
+    def __init__(self, pairs: IdPairs) -> None:
+        self.size = pairs.vocab_size
+        self.bos_token, self.eos_token = str(pairs.bos), str(pairs.eos)
         # It wants a name for unknown tokens; there are none, so any word will do.
-        self.unk_token = str(next(i for i in range(self.size) if i not in (corpus.pad, corpus.begin, corpus.end)))
+        self.unk_token = str(next(i for i in range(self.size) if i not in (pairs.pad, pairs.bos, pairs.eos)))
 
     def get_vocab(self) -> dict[str, int]:
         return {str(number): number for number in range(self.size)}
@@ -30,7 +31,7 @@ class Names:
         return str(number)
 
 
-def translator(model: Any, corpus: Corpus, precision: Precision, abreast: bool = False) -> Any:
+def translator(model: Any, pairs: IdPairs, precision: Precision, abreast: bool = False) -> Any:
     """A Marian model as CTranslate2 opens it: all threads on one batch, as is its default, or each on its own.
 
     Its converter for Bart takes the model as it stands; the one for Marian would leave out the
@@ -41,7 +42,7 @@ def translator(model: Any, corpus: Corpus, precision: Precision, abreast: bool =
     model = deepcopy(model)  # making int8 of it changes its weights in place
     model.config.normalize_before = model.config.normalize_embedding = False
     with torch.no_grad(), TemporaryDirectory() as folder:
-        spec = converters.BartLoader()(model, Names(corpus))
+        spec = converters.BartLoader()(model, Names(pairs))
         spec.validate()
         spec.optimize(quantization=precision)
         spec.save(folder)
@@ -51,23 +52,23 @@ def translator(model: Any, corpus: Corpus, precision: Precision, abreast: bool =
 
 
 def prepare_ctranslate2_decoding(
-    corpus: Corpus, shape: Shape, decoding: Decoding, precision: Precision, abreast: bool = False
+    pairs: IdPairs, shape: TransformerShape, work: DecodingWork, precision: Precision, abreast: bool = False
 ) -> Callable[[], int]:
-    model = marian_of(corpus, shape, decoding)
-    return count(ctranslate2_answers(corpus, decoding, translator(model, corpus, precision, abreast)))
+    model = marian_of(pairs, shape, work)
+    return count(ctranslate2_answers(pairs, work, translator(model, pairs, precision, abreast)))
 
 
-def ctranslate2_answers(corpus: Corpus, decoding: Decoding, opened: Any) -> Callable[[], list[Ids]]:
+def ctranslate2_answers(pairs: IdPairs, work: DecodingWork, opened: Any) -> Callable[[], list[Ids]]:
     """All sources; it sorts them by length itself and answers in their order."""
-    sources = [[str(number) for number in (*source, corpus.end)] for source, _ in corpus.pairs]
+    sources = [[str(number) for number in (*source, pairs.eos)] for source, _ in pairs.pairs]
 
     def answers() -> list[Ids]:
         results = opened.translate_batch(
             sources,
-            max_batch_size=decoding.rows,
-            beam_size=decoding.beam,
-            min_decoding_length=decoding.least,
-            max_decoding_length=decoding.most,
+            max_batch_size=work.rows,
+            beam_size=work.beam,
+            min_decoding_length=work.least,
+            max_decoding_length=work.most,
         )
         return [[int(name) for name in result.hypotheses[0]] for result in results]
 

@@ -1,4 +1,4 @@
-"""What JoeyNMT learns in so many minutes: `python tests/bench/joeynmt_in_minutes.py DATA OUT [--minutes 20]`.
+"""What JoeyNMT learns in so many minutes: `python benchmarks/joeynmt_in_minutes.py DATA OUT [--minutes 20]`.
 
 DATA holds train, val and test_2016_flickr, each .de and .en. Needs JoeyNMT 2.3.0 and an idle machine. The clock
 starts with its first batch and ends with its last; it is stopped as its users would stop it, and the latest
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 LANGUAGES = ("de", "en")
 
@@ -158,9 +158,9 @@ def score(table: dict[str, Any], references: Path) -> None:
         table | {"data": data, "testing": testing}, output_path=str(folder / "beam5")
     )
     written = (folder / "beam5.test").read_text(encoding="utf-8").splitlines()
-    wanted = references.read_text(encoding="utf-8").splitlines()
+    expected = references.read_text(encoding="utf-8").splitlines()
     for metric in (BLEU(), BLEU(lowercase=True)):
-        print(f"{metric.corpus_score(written, [wanted]).score:.2f}", metric.get_signature())
+        print(f"{metric.corpus_score(written, [expected]).score:.2f}", metric.get_signature())
 
 
 if __name__ == "__main__":

@@ -6,22 +6,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.bench.peers import Batch, Corpus, Shape, Training, bucketed, train
+from peers.shared import PeerBatch, bucketed, train
+from regard.bench.sizes import IdPairs, TrainingWork, TransformerShape
 from regard.model.positions.sinusoidal import encode
 
 
 class TorchTranslator(nn.Module):
     """Logits of the next target token; source, target and head share one table."""
 
-    def __init__(self, corpus: Corpus, shape: Shape) -> None:
+    def __init__(self, pairs: IdPairs, shape: TransformerShape) -> None:
         super().__init__()
-        self.pad, self.scale = corpus.pad, shape.width**0.5
-        self.table = nn.Embedding(corpus.vocabulary, shape.width)
+        self.pad, self.scale = pairs.pad, shape.width**0.5
+        self.table = nn.Embedding(pairs.vocab_size, shape.width)
         nn.init.normal_(self.table.weight, std=shape.width**-0.5)
         self.body = nn.Transformer(
             shape.width, shape.heads, shape.layers, shape.layers, shape.hidden, dropout=0.0, batch_first=True
         )
-        self.register_buffer("waves", encode(torch.arange(corpus.longest + 1), shape.width), persistent=False)
+        self.register_buffer("waves", encode(torch.arange(pairs.longest + 1), shape.width), persistent=False)
         self.waves: Tensor
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
@@ -42,12 +43,12 @@ class TorchTranslator(nn.Module):
         return embedded
 
 
-def prepare_torch_training(corpus: Corpus, shape: Shape, training: Training) -> Callable[[], int]:
-    torch.manual_seed(training.seed)
-    model = TorchTranslator(corpus, shape)
+def prepare_torch_training(pairs: IdPairs, shape: TransformerShape, work: TrainingWork) -> Callable[[], int]:
+    torch.manual_seed(work.seed)
+    model = TorchTranslator(pairs, shape)
 
-    def loss(batch: Batch) -> Tensor:
+    def loss(batch: PeerBatch) -> Tensor:
         logits = model(batch.source, batch.target[:, :-1])
-        return F.cross_entropy(logits.flatten(0, 1), batch.target[:, 1:].flatten(), ignore_index=corpus.pad)
+        return F.cross_entropy(logits.flatten(0, 1), batch.target[:, 1:].flatten(), ignore_index=pairs.pad)
 
-    return train(model, loss, bucketed(corpus, training))
+    return train(model, loss, bucketed(pairs, work))

@@ -1,0 +1,1 @@
+"""Trees of Regard measured beside each other, each in processes that know no other tree."""
