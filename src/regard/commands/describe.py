@@ -1,6 +1,9 @@
 """regard describe: a model in figures."""
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def describe(
-    recipe: Annotated[str, typer.Argument(help="A recipe's name or file.")],
+    recipe: Annotated[str, typer.Argument(help="A recipe's name or file, or a run folder.")],
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.")] = None,
     length: Annotated[int, typer.Option(min=1, help="Tokens in a sequence.")] = 128,
     batch: Annotated[int, typer.Option(min=1, help="Sequences in a training batch.")] = 16,
@@ -21,15 +24,31 @@ def describe(
 ) -> None:
     """Show the parts of a model, their shapes and parameters, and what it costs."""
     from regard.model.describe import describe as described
+    from regard.recipe.read import is_run
 
+    run = _run(recipe) if is_run(recipe) else {}  # first: what is wrong with a run is not said of its keys
     found = described(recipe, *(overrides or ()), length=length, batch=batch)
     if json:
-        return as_json(found)
+        return as_json(asdict(found) | ({"run": run} if run else {}))
     console.print(f"[bold]{found.name}[/]  {found.about.replace('[', chr(92) + '[')}\n")
+    if run:
+        scores = "  ".join(f"{name} {value:.4g}" for name, value in run["scores"].items())
+        console.print(f"a run for [bold]{run['task']}[/], best at step {run['step']:,}  {scores}\n")
     console.print(_tree(found.tree, found.tree.name), no_wrap=True)
     console.print()
     _figures(found)
     return None
+
+
+def _run(folder: str) -> dict[str, Any]:
+    """What a run folder says about itself."""
+    from regard.runs import Run
+
+    run = Run.open(Path(folder))
+    checkpoint = run.for_use(lambda said: print(said, file=sys.stderr))
+    task = run.recipe.get("task", {})
+    scores = checkpoint.progress().get("scores", {})
+    return {"task": task.get("kind"), "step": checkpoint.step, "scores": scores, "data": run.recipe.get("data", {})}
 
 
 def _tree(node: "Node", name: str, branch: Tree | None = None, depth: int = 0) -> Tree:

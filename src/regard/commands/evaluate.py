@@ -2,61 +2,64 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.commands.show import as_json, columns, console, one_line, progress
+from regard.commands.show import as_json, columns, console, progress
 
 if TYPE_CHECKING:
-    from regard.trained import Evaluation
+    from regard.tasks.task import Evaluation, Table
 
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
-    on: Annotated[str, typer.Option(help="Other files: NAME for NAME.de and NAME.en, or one .tsv or .jsonl.")] = "",
-    beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="Where the translations and the plot go; the run if not said.")
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="[a.b=c]…", help="How it answers, such as decoding.beam_size=1.")
     ] = None,
+    on: Annotated[str, typer.Option(help="Other data: NAME for NAME.de and NAME.en, or one .tsv or .jsonl.")] = "",
+    beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Where answers and plot go; the run if not said.")] = None,
     int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
     shortlist: Annotated[bool, typer.Option("--shortlist", help="Score only likely words: faster.")] = False,
     against: Annotated[list[Path] | None, typer.Option(help="Another run, scored beside it on the same data.")] = None,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
-    """Score a run: loss, BLEU, chrF, and BLEU by the length of the source."""
-    from regard.look.lengths import plot_lengths
-    from regard.trained import evaluate as evaluated
+    """Score a run on its test data, with tables and a picture; what is scored depends on its task."""
+    from regard.decoding.resize import beam_keys
+    from regard.runs import Run
     from regard.trained import open_run
+    from regard.verbs import evaluate as evaluated
 
-    def warn(said: str) -> None:
-        print(said, file=sys.stderr)
-
+    keys = [*(overrides or ()), *(["task.shortlist=true"] if shortlist else [])]
     all_found: dict[str, Evaluation] = {}
     folders = [run, *(against or [])]
-    opened = [open_run(one, warn, int8=int8, shortlist=shortlist) for one in folders]
+    beams = [beam_keys(Run.open(one).recipe.get("decoding", {}), beam) for one in folders]
+    opened = [open_run(one, *keys, *more, tell=_warn, int8=int8) for one, more in zip(folders, beams, strict=True)]
     for one, trained in zip(folders, opened, strict=True):
         with progress(100, quiet=True) as tell:
             name = trained.recipe.name if trained.recipe.name not in all_found else str(one)
-            all_found[name] = evaluated(trained, on=on, beam=beam, like=opened[0], tell=_percent(tell))
+            all_found[name] = evaluated(trained, on=on, like=opened[0], progress=_percent(tell))
     found, folder = next(iter(all_found.values())), out or run
-    picture = plot_lengths({name: one.by_length for name, one in all_found.items()}, folder / "bleu-by-length.png")
-    written = folder / "translations.txt"
-    written.write_text("".join(one_line(line) + "\n" for line in found.translations), encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [picture] if (picture := found.draw(folder, all_found)) else []
+    for name, content in found.files().items():
+        written.append(folder / name)
+        written[-1].write_bytes(content)
     if json:
-        rows = {name: _short(one) for name, one in all_found.items()}
-        return as_json(_short(found) | ({"against": dict(list(rows.items())[1:])} if against else {}))
-    _show(found)
-    if against:
-        _compare(all_found)
-    console.print(f"\nLook at [bold]{picture}[/]; the translations are in [bold]{written}[/].", soft_wrap=True)
+        rows = {name: one.facts() for name, one in all_found.items()}
+        return as_json(found.facts() | ({"against": dict(list(rows.items())[1:])} if against else {}))
+    for table in [*found.tables(), *([found.beside(all_found)] if against else [])]:
+        if table is not None:
+            _show(table)
+    if written:
+        console.print("Look at " + " and ".join(f"[bold]{path}[/]" for path in written) + ".", soft_wrap=True)
     return None
 
 
-def _short(found: "Evaluation") -> dict[str, Any]:
-    return {key: value for key, value in asdict(found).items() if key not in _LONG}
+def _warn(said: str) -> None:
+    print(said, file=sys.stderr)
 
 
 def _percent(tell: Callable[[str], None]) -> Callable[[int, int], None]:
@@ -67,43 +70,15 @@ def _percent(tell: Callable[[str], None]) -> Callable[[int, int], None]:
         nonlocal told
         while told < 100 * done // total:
             told += 1
-            tell(f"{done:,} of {total:,} translated")
+            tell(f"{done:,} of {total:,} answered")
 
     return so_far
 
 
-_LONG = ("sources", "translations", "references")
-
-
-def _show(found: "Evaluation") -> None:
-    table = columns("", " ", "")
-    table.show_header = False
-    table.add_row("pairs", f"{found.pairs:,}", f"{found.pairs / found.seconds:.1f} sentences/s")
-    table.add_row("loss", f"{found.loss:.3f}", f"perplexity {found.perplexity:.2f}")
-    table.add_row("exact match", f"{100 * found.exact:.1f} %", "")
-    table.add_row("BLEU", f"{found.bleu:.2f}", found.signatures["bleu"])
-    table.add_row("BLEU, lower case", f"{found.tokenised:.2f}", found.signatures["tokenised"])
-    table.add_row("chrF", f"{found.chrf:.2f}", found.signatures["chrf"])
-    console.print(table)
+def _show(table: "Table") -> None:
+    shown = columns(*table.heads)
+    shown.show_header = any(head.strip() for head in table.heads)
+    for row in table.rows:
+        shown.add_row(*row)
+    console.print(shown)
     console.print()
-    bins = columns(" words in the source", " pairs", " BLEU", " chrF", "")
-    for part in found.by_length:
-        bar = "█" * round(part.bleu / 4)
-        bins.add_row(f"{part.least}–{part.most}", f"{part.count:,}", f"{part.bleu:.1f}", f"{part.chrf:.1f}", bar)
-    console.print(bins)
-
-
-def _compare(all_found: "dict[str, Evaluation]") -> None:
-    """Runs as columns: the whole, then by length."""
-    table = columns("", *(f" {name}" for name in all_found))
-    found = list(all_found.values())
-    table.add_row("BLEU", *(f"{one.bleu:.2f}" for one in found))
-    table.add_row("BLEU, lower case", *(f"{one.tokenised:.2f}" for one in found))
-    table.add_row("chrF", *(f"{one.chrf:.2f}" for one in found))
-    table.add_row("perplexity", *(f"{one.perplexity:.2f}" for one in found))
-    bins = [{(part.least, part.most): part.bleu for part in one.by_length} for one in found]
-    for least, most in bins[0]:
-        scores = [one.get((least, most)) for one in bins]
-        table.add_row(f"BLEU, {least}–{most} words", *("" if s is None else f"{s:.1f}" for s in scores))
-    console.print()
-    console.print(table)

@@ -11,7 +11,7 @@ from regard.errors import RecipeError
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from regard.recipe import Menu, Slot
+    from regard.recipe import Menu, Part, Slot
 
 
 def menu(
@@ -56,12 +56,12 @@ def _in_full(menu: "Menu", slot: "Slot") -> None:
             continue
         table = columns("  option", "wants", "default")
         for name, field in options.items():
-            table.add_row(f"  {name}", *_option(part.slots, name, field))
+            table.add_row(f"  {name}", *_option(menu, part, name, field))
         console.print(table)
 
 
-def _option(slots: dict[str, type], name: str, field: "FieldInfo") -> tuple[str, str]:
-    kind = f"a {name}" if name in slots else _plain(_wants(field))
+def _option(menu: "Menu", part: "type[Part[Any]]", name: str, field: "FieldInfo") -> tuple[str, str]:
+    kind = f"one of {menu.slot_of(part.slots[name])}" if name in part.slots else _plain(_wants(field))
     if field.is_required():
         return kind, "must be given"
     default: Any = field.default
@@ -69,7 +69,7 @@ def _option(slots: dict[str, type], name: str, field: "FieldInfo") -> tuple[str,
 
 
 def _wants(field: "FieldInfo") -> str:
-    from regard.recipe.menu import wanted
+    from regard.recipe.part import type_name
 
     bounds = [
         f"{sign} {getattr(bound, name)}"
@@ -77,7 +77,7 @@ def _wants(field: "FieldInfo") -> str:
         for name, sign in _SIGNS.items()
         if hasattr(bound, name)
     ]
-    return " ".join([wanted(field.annotation), *bounds])
+    return " ".join([type_name(field.annotation), *bounds])
 
 
 _SIGNS = {"ge": "≥", "gt": ">", "lt": "<", "le": "≤"}

@@ -12,7 +12,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 console = Console(highlight=False)
-BREAKS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 
 
 @contextmanager
@@ -35,11 +34,6 @@ def progress(total: int, quiet: bool = False) -> Iterator[Callable[[str], None]]
 def as_json(value: Any) -> None:
     """For machines: one JSON document on standard output."""
     print(json.dumps(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value, indent=2))
-
-
-def one_line(text: str) -> str:
-    """What a model writes may hold line breaks and orders to the terminal; neither belongs on a line of its own."""
-    return text.translate(BREAKS)
 
 
 def columns(*heads: str, title: str | None = None) -> Table:

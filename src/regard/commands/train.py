@@ -18,17 +18,18 @@ def train(
     json: Annotated[bool, typer.Option("--json", help="One JSON line per event, for machines.")] = False,
 ) -> None:
     """Train a model on your own data, and keep everything in a run folder."""
-    from regard.commands.teller import Teller
-    from regard.training.loop import Ended, Started, Stop
+    from regard.commands.reporter import Reporter
+    from regard.training.events import Ended, Started
+    from regard.training.stop import Stop
     from regard.training.train import training
 
     stop, folder, last = Stop(), Path(), None
     silent = os.environ.get("RANK", "0") != "0"
-    with stop.on_signals(), Teller(json, silent) as tell:
-        for event in training(recipe, *(overrides or ()), out=out, resume=resume, tell=tell.say, stop=stop):
+    with stop.on_signals(), Reporter(json, silent) as report:
+        for event in training(recipe, *(overrides or ()), out=out, resume=resume, tell=report.say, stop=stop):
             folder = event.folder if isinstance(event, Started) else folder
             last = event
-            tell(event)
+            report(event)
     stopped = isinstance(last, Ended) and last.why == "stopped"
     if not json and not silent:
         _farewell(folder, stopped)
@@ -41,4 +42,13 @@ def _farewell(folder: Path, stopped: bool) -> None:
         console.print(f"Stopped; all is saved. Go on: [bold]regard train {folder} --resume[/]", soft_wrap=True)
         return
     console.print(f"Next: [bold]regard evaluate {folder}[/]", soft_wrap=True)
-    console.print(f"      [bold]regard translate {folder} 'your text'[/]", soft_wrap=True)
+    console.print(f"      [bold]{_verb(folder)}[/]", soft_wrap=True)
+
+
+def _verb(folder: Path) -> str:
+    """What the task says one does with a trained run."""
+    from regard.recipe import Recipe
+    from regard.trained import task_of
+    from regard.training.menu import MENU
+
+    return task_of(Recipe.resolve(str(folder), MENU)).example.format(run=folder)

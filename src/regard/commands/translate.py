@@ -2,27 +2,26 @@
 
 import json as jsons
 import sys
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.commands.show import console, one_line
+from regard.commands.show import console
+from regard.data.lines import one_line
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.tasks.translator import Translated
-    from regard.trained import Trained
+    from regard.tasks.translation import Translated, Translator
 
-TOGETHER = 1024  # lines translated at a time
+TOGETHER = 1024  # lines translated at a time, where so many are waiting
 
 
 def translate(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     text: Annotated[list[str] | None, typer.Argument(help="Texts; from --file or a pipe if not said.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A text file, a text a line.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A text file, a text a line; .gz and .xz are unpacked.")] = None,
     beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
     n_best: Annotated[int, typer.Option(min=1, help="How many translations of each.")] = 1,
     attention: Annotated[bool, typer.Option("--attention", help="Draw which words were looked at.")] = False,
@@ -31,14 +30,23 @@ def translate(
     json: Annotated[bool, typer.Option("--json", help="One JSON line per text, for machines.")] = False,
 ) -> None:
     """Translate with a trained run: order and empty lines are kept, long texts are split into sentences."""
+    from regard.commands.waiting import waiting
     from regard.trained import open_run
-    from regard.trained import translate as translated
+    from regard.verbs import translator_of
 
     lines = _lines(text, file)
-    trained = open_run(run, lambda said: print(said, file=sys.stderr), int8=int8, shortlist=shortlist)
-    while some := list(islice(lines, TOGETHER)):
-        for found in translated(trained, some, beam=beam, n_best=n_best):
-            _write(trained, found, n_best, attention, json)
+    keys = ["task.shortlist=true"] if shortlist else []
+    trained = open_run(run, *keys, tell=lambda said: print(said, file=sys.stderr), int8=int8)
+    translator = translator_of(trained).resized(beam, n_best)
+    shown = 0
+    for some in waiting(lines, TOGETHER):
+        ready: dict[int, Translated] = {}
+        first = shown
+        for number, found in translator.stream(some, first=first):
+            ready[first + number] = found
+            while shown in ready:
+                _write(translator, ready.pop(shown), n_best, attention, json)
+                shown += 1
 
 
 def _lines(text: list[str] | None, file: Path | None) -> Iterator[str]:
@@ -50,22 +58,26 @@ def _lines(text: list[str] | None, file: Path | None) -> Iterator[str]:
 
 
 def _read(file: Path | None) -> Iterator[str]:
+    from regard.data.lines import bare_lines, raw_lines
+
+    for number, line in enumerate(raw_lines(file) if file else bare_lines(_pipe()), 1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file or 'the pipe'}: line {number}: not UTF-8") from error
+
+
+def _pipe() -> Iterable[bytes]:
+    """Standard input, opened anew: Python aborts at its end if a thread still waits in the one it closes itself."""
     try:
-        with file.open("rb") if file else sys.stdin.buffer as stream:
-            for number, line in enumerate(stream, 1):
-                try:
-                    yield line.decode("utf-8").rstrip("\r\n")
-                except UnicodeDecodeError as error:
-                    raise InputError(f"{file or 'the pipe'}: line {number}: not UTF-8") from error
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}") from error
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except OSError:  # not a file of the system
+        return sys.stdin.buffer
 
 
-def _write(trained: "Trained", found: "Translated", n_best: int, attention: bool, json: bool) -> None:
-    from regard.look.alignment import align
-
+def _write(translator: "Translator", found: "Translated", n_best: int, attention: bool, json: bool) -> None:
     best = list(zip(found.texts, found.scores, strict=True))
-    seen = align(trained.translator, found.source, found.text) if attention and found.source.strip() else None
+    seen = translator.align(found.source, found.text) if attention and found.source.strip() else None
     if json:
         row = {"source": found.source, "translations": [{"text": text, "score": score} for text, score in best]}
         print(jsons.dumps(row | ({"attention": vars(seen)} if seen else {}), ensure_ascii=False), flush=True)

@@ -9,24 +9,23 @@ from types import TracebackType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from regard.commands.show import console, count
-from regard.training.learner import Step
-from regard.training.loop import Ended, Event, Started, Validated
+from regard.training.events import Ended, Event, Prepared, Started, Step, Validated
 
 PLAIN_EVERY = 10.0  # seconds between plain lines
 
 
-class Teller:
+class Reporter:
     """Call it with every event."""
 
     def __init__(self, as_json: bool = False, silent: bool = False) -> None:
         self.as_json, self.silent = as_json, silent
         self._live: Progress | None = None
         self._task = TaskID(0)
-        self._total, self._first = 0, 0
+        self._total, self._first, self._unit = 0, 0, ""
         self._began = self._spoke = time.monotonic()
         self._recent: list[Step] = []
 
-    def __enter__(self) -> "Teller":
+    def __enter__(self) -> "Reporter":
         return self
 
     def __exit__(
@@ -41,6 +40,9 @@ class Teller:
         if self.as_json:
             facts = {key: str(value) if key == "folder" else value for key, value in asdict(event).items()}
             print(json.dumps({"event": type(event).__name__.lower(), **facts}), flush=True)
+        elif isinstance(event, Prepared):
+            for split, report in event.splits.items():
+                self.say(f"{split}: {report}") if report.left_out else console.print(f"{split}: {report}")
         elif isinstance(event, Started):
             self._start(event)
         elif isinstance(event, Step):
@@ -59,8 +61,9 @@ class Teller:
 
     def _start(self, event: Started) -> None:
         self._total, self._first, self._began = event.total, event.step, time.monotonic()
+        self._unit = event.unit
         began = f"going on at step {event.step:,} of" if event.step else "training for"
-        steps = f"{event.total:,} steps ({event.total / max(event.epoch, 1):.1f} epochs)"
+        steps = f"{event.total:,} steps ({event.total / max(event.steps_per_epoch, 1):.1f} epochs)"
         what = f"{count(event.parameters)} parameters, {began} {steps}, in [bold]{event.folder}[/]"
         console.print(what, soft_wrap=True)
         if console.is_terminal:
@@ -77,12 +80,14 @@ class Teller:
             print(self._line(event), flush=True)
 
     def _line(self, event: Step) -> str:
-        tokens = sum(step.tokens for step in self._recent)
-        loss = sum(step.loss * step.tokens for step in self._recent) / tokens
-        speed = tokens / sum(step.seconds for step in self._recent)
+        predictions = sum(step.predictions for step in self._recent)
+        loss = sum(step.loss * step.predictions for step in self._recent) / predictions
+        speed = sum(step.size for step in self._recent) / sum(step.seconds for step in self._recent)
         done = event.number - self._first
         left = (time.monotonic() - self._began) / done * (self._total - event.number)
-        return f"step {event.number:,}/{self._total:,}  loss {loss:.3f}  {speed:,.0f} tokens/s  {clock(left)} left"
+        return (
+            f"step {event.number:,}/{self._total:,}  loss {loss:.3f}  {speed:,.0f} {self._unit}/s  {clock(left)} left"
+        )
 
     def _scores(self, event: Validated) -> None:
         scores = "  ".join(f"{name} {value:.4g}" for name, value in event.scores.items())

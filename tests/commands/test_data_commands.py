@@ -1,0 +1,32 @@
+"""regard data: what there is, and how the cache is emptied."""
+
+import json
+from pathlib import Path
+
+import pytest
+from spoken import WORDS, regard
+
+from regard.data.menu import SLOTS
+
+
+def test_data_list_names_what_there_is() -> None:
+    done = regard("data", "list")
+    assert (done.code, done.err) == (0, "")
+    assert all(kind in done.out for kind in SLOTS[0].entries)
+    assert "homeassistant" in done.out
+    found = json.loads(regard("data", "list", "--json").out)
+    assert set(found["built_in"]) == set(SLOTS[0].entries)
+    assert found["registry"]["homeassistant"]["licence"]
+
+
+def test_data_clean_empties_the_cache_and_says_how_much_that_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    assert regard("train", *WORDS, "training.steps=1", "--out", str(tmp_path / "run")).code == 0
+    held = list((tmp_path / "cache" / "encoded").iterdir())
+    size = sum(file.stat().st_size for path in held for file in path.iterdir())
+    assert json.loads(regard("data", "clean", "--json").out) == {"removed": len(held), "bytes": size}
+    assert list((tmp_path / "cache" / "encoded").iterdir()) == []
+    assert regard("data", "clean").out == "0 things removed, 0 B freed.\n"
+    assert regard("train", str(tmp_path / "run"), "--resume").code == 0

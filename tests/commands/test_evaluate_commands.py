@@ -1,0 +1,150 @@
+"""regard evaluate: scores for people and machines."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spoken import TOY, WORDS, Done, refused, regard
+
+from regard.decoding.beam import Beam
+from regard.decoding.sample import Greedy
+from regard.tasks.translation import Translator
+from regard.trained import open_run
+from regard.verbs import evaluate
+
+
+def test_evaluate_shows_scores_signatures_and_lengths(trained: tuple[Path, Done], run: Path) -> None:
+    done = regard("evaluate", str(run))
+    assert (done.code, done.err) == (0, "")
+    for said in ("pairs", "perplexity", "exact match", "BLEU, lower case", "chrF", "nrefs:1|", "version:2", "1–5"):
+        assert said in done.out
+    assert (run / "bleu-by-length.png").read_bytes()[:4] == b"\x89PNG"
+    assert len((run / "translations.txt").read_text().splitlines()) == 30
+
+
+def test_evaluate_for_machines(trained: tuple[Path, Done], tmp_path: Path) -> None:
+    before = sorted(trained[0].iterdir())
+    done = regard("evaluate", str(trained[0]), "--json", "--beam", "1", "--out", str(tmp_path / "new"))
+    found = json.loads(done.out)
+    assert found["pairs"] == 30
+    assert found["by_length"][0]["count"] == 30
+    assert "nrefs:1" in found["signatures"]["bleu"]
+    assert {"bleu", "chrf", "bleu_lowercase", "exact", "loss", "perplexity", "seconds"} <= set(found)
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["bleu-by-length.png", "translations.txt"]
+    assert sorted(trained[0].iterdir()) == before
+
+
+def test_runs_are_scored_side_by_side(run: Path, trained: tuple[Path, Done], tmp_path: Path) -> None:
+    out = ["--against", str(trained[0]), "--out", str(tmp_path / "new")]
+    done = regard("evaluate", str(run), *out)
+    assert (done.code, done.err) == (0, "")
+    (line,) = (line for line in done.lines if line.startswith("BLEU, 1–5 words"))
+    assert line.split()[-1] == line.split()[-2]  # the same run twice
+    both = json.loads(regard("evaluate", str(run), *out, "--json").out)
+    (other,) = both["against"].values()
+    assert other["bleu"] == both["bleu"]
+
+
+def test_evaluate_on_other_files(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.letters").write_text("a b\nc d\n")
+    (tmp_path / "mine.reverse").write_text("b a\nd c\n")
+    done = regard("evaluate", str(run), "--on", str(tmp_path / "mine"), "--json")
+    assert json.loads(done.out)["pairs"] == 2
+
+
+def test_a_damaged_best_is_told_beside_the_scores(run: Path) -> None:
+    best = run / "checkpoints" / (run / "best").read_text() / "weights.safetensors"
+    best.write_bytes(best.read_bytes()[:-1])
+    for words in (["evaluate", str(run)], ["translate", str(run), "a b"]):
+        done = regard(*words, "--json")
+        assert done.code == 0
+        assert "damaged: not what was written; falling back" in done.err
+        json.loads(done.out)
+
+
+def test_what_was_validated_is_what_is_evaluated(run: Path) -> None:
+    """The scores in the log are those of the same weights, greedily, on the same pairs."""
+    (best,) = (
+        json.loads(line)["valid"]
+        for line in (run / "log.jsonl").read_text().splitlines()
+        if f'"step": {(run / "best").read_text().removeprefix("step-")},' in line and "valid" in line
+    )
+    found = evaluate(open_run(run, "decoding.kind=greedy"), split="valid")
+    assert {name: getattr(found, name) for name in best} == pytest.approx(best, rel=1e-6)
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """How translators search, whenever one is asked."""
+    seen: list[object] = []
+    stream = Translator.stream
+
+    def noted(self: Translator, *given: Any, **named: Any) -> object:
+        seen.append(self.search)
+        return stream(self, *given, **named)
+
+    monkeypatch.setattr(Translator, "stream", noted)
+    return seen
+
+
+@pytest.fixture(scope="module")
+def particular(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose recipe has wishes of its own about how to write."""
+    folder = tmp_path_factory.mktemp("particular") / "run"
+    wishes = ["decoding.beam_size=3", "decoding.length_penalty=0.3", "decoding.no_repeat_ngram_size=2"]
+    assert regard("train", *WORDS, *wishes, "training.steps=2", "--out", str(folder)).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "translate"])
+@pytest.mark.parametrize("beam", [0, 2, 6])
+def test_a_beam_keeps_what_the_recipe_says_of_lengths_and_repetitions(
+    verb: str, beam: int, particular: Path, searches: list[object], tmp_path: Path
+) -> None:
+    more = ["--out", str(tmp_path)] if verb == "evaluate" else ["a b"]
+    assert regard(verb, str(particular), *more, "--beam", str(beam)).code == 0
+    (search,) = searches
+    assert isinstance(search, Beam)
+    said = (search.beam_size, search.length_penalty, search.no_repeat_ngram_size, search.n_best)
+    assert said == (beam or 3, 0.3, 2, 1)
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "translate"])
+def test_a_beam_of_one_is_greedy_and_repeats_no_more_than_before(
+    verb: str, particular: Path, searches: list[object], tmp_path: Path
+) -> None:
+    more = ["--out", str(tmp_path)] if verb == "evaluate" else ["a b"]
+    assert regard(verb, str(particular), *more, "--beam", "1").code == 0
+    (search,) = searches
+    assert isinstance(search, Greedy)
+    assert search.no_repeat_ngram_size == 2
+
+
+def test_the_n_best_keep_it_too(particular: Path, searches: list[object]) -> None:
+    assert regard("translate", str(particular), "a b", "--n-best", "5").code == 0
+    (search,) = searches
+    assert isinstance(search, Beam)
+    said = (search.beam_size, search.length_penalty, search.no_repeat_ngram_size, search.n_best)
+    assert said == (5, 0.3, 2, 5)
+
+
+def test_how_it_answers_can_be_said_and_what_it_is_cannot(
+    particular: Path, searches: list[object], tmp_path: Path
+) -> None:
+    words = ["evaluate", str(particular), "--out", str(tmp_path)]
+    assert regard(*words, "decoding.beam_size=7", "decoding.length_penalty=0").code == 0
+    (search,) = searches
+    assert isinstance(search, Beam)
+    assert (search.beam_size, search.length_penalty, search.no_repeat_ngram_size) == (7, 0, 2)
+    for key in ("model.width=8", "data.test=3", "task.max_length=9", "decodings.beam_size=2", "training.steps=1"):
+        refused(2, f"{key.partition('=')[0]}: cannot be changed once a run is trained; what can is", *words, key)
+    refused(2, "decoding.beam_sise: unknown; did you mean 'beam_size'?", *words, "decoding.beam_sise=2")
+
+
+def test_a_run_of_nothing_but_training_pairs_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "all.tsv").write_text("a b\tb a\n" * 20)
+    words = [word for word in WORDS if word not in TOY]
+    files = [f"data.train={tmp_path / 'all.tsv'}", "data.valid_share=0.0", "training.steps=1"]
+    assert regard("train", *words, *files, "--out", str(tmp_path / "run")).code == 0
+    refused(3, "no valid data to evaluate on; name files with --on", "evaluate", str(tmp_path / "run"))
