@@ -62,6 +62,27 @@ def weights_of(attention: nn.Module, queries: Tensor, data: Tensor | None = None
     return sight.weights
 
 
+def mixed_by(attention: nn.Module, run: Callable[[], Any]) -> Tensor:
+    """The weights a kernel really mixes by, in its own output: if values are unit vectors, what is mixed is they.
+
+    Heads must be as wide as there are keys, so that there is a unit vector for each.
+    """
+    mix, found = attention.mix, []
+
+    def listen(asked: Tensor, keys: Tensor, values: Tensor, view: Any) -> Tensor:
+        assert values.shape[-1] == values.shape[-2]
+        found.append(mix(asked, keys, torch.eye(values.shape[-1]).expand_as(values), view))
+        return mix(asked, keys, values, view)
+
+    attention.mix = listen
+    try:
+        run()
+    finally:
+        del attention.mix
+    (weights,) = found
+    return weights
+
+
 def parameters(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters())
 
@@ -154,3 +175,26 @@ def reach(outputs: Tensor, inputs: Tensor) -> Tensor:
         (grad,) = torch.autograd.grad((outputs[:, position] * weights).sum(), inputs, retain_graph=True)
         rows.append(grad.abs().sum((0, 2)) > 0)
     return torch.stack(rows)
+
+
+def layer_by_layer(layers: Iterable[nn.Module], run: Callable[[], Any]) -> list[Tensor]:
+    """What goes into the first of some layers, and what comes out of each, in one pass."""
+    path: list[Tensor] = []
+    hooks = [
+        layer.register_forward_hook(lambda module, given, out: path.extend([given[0], out][len(path) > 0 :]))
+        for layer in layers
+    ]
+    run()
+    for hook in hooks:
+        hook.remove()
+    return path
+
+
+@torch.no_grad()
+def readable(vectors: Tensor, answers: Tensor) -> float:
+    """The share of right answers that the best linear reader, fitted to one half, gets from the other half."""
+    vectors = nn.functional.pad(vectors, (0, 1), value=1.0).double()
+    wanted = nn.functional.one_hot(answers).double()
+    known = len(vectors) // 2
+    fitted = torch.linalg.lstsq(vectors[:known], wanted[:known], driver="gelsd").solution
+    return float(((vectors[known:] @ fitted).argmax(-1) == answers[known:]).double().mean())

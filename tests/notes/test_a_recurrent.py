@@ -119,7 +119,7 @@ def test_006_the_summary_of_the_past_has_a_fixed_size(cell: str):
 
 
 def bytes_after(writer: nn.Module, steps: int) -> int:
-    memory = writer.start(1)
+    memory = writer.start(rows=1)
     writer.step(torch.randint(11, (1, steps)), memory)
     return memory.nbytes
 

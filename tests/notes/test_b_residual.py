@@ -7,10 +7,11 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.model.attention import NOWHERE
+from regard.model.build import build
 from regard.model.mask import Mask
 from regard.model.norms import LayerNorm, Norm
 from regard.model.residual import Post, Pre
-from regard.model.vision.resnet import Block
+from regard.model.vision.resnet import ResnetBlock
 
 
 class Unchanged(Norm):
@@ -34,11 +35,26 @@ def test_017_y_is_x_plus_f_of_x(kind: type):
     assert_close(kind(Unchanged(), 0.0)(x, lambda y: torch.sin(y @ matrix)), x + torch.sin(x @ matrix))
 
 
-def test_017_a_resnet_block_adds_its_input():
-    block, x = Block(3, 3, 1).eval(), torch.randn(2, 3, 6, 6)
+def test_017_021_a_resnet_block_adds_its_input():
+    block, x = ResnetBlock(3, 3, 1).eval(), torch.randn(2, 3, 6, 6)
     assert_close(block(x), torch.relu(x + block.inner(x)))
     nn.init.zeros_(block.inner[3].weight)
     assert torch.equal(block(x), torch.relu(x))
+
+
+def test_021_the_convolutional_baseline_is_made_of_such_blocks():
+    whole = build("resnet")
+    blocks = [module for module in whole.modules() if isinstance(module, ResnetBlock)]
+    layers = [module for module in whole.modules() if getattr(module, "kernel_size", None) == (3, 3)]
+    assert (len(blocks), len(layers) + 1) == (9, 20)  # ResNet-20: 19 convolutions and the head
+    assert whole.eval()(torch.randn(2, 3, 32, 32)).shape == (2, 10)
+    for block in blocks:
+        nn.init.zeros_(block.inner[3].weight)  # what lies beside the way around says nothing
+    pixels = torch.randn(2, 3, 32, 32)
+    x = torch.relu(whole.body.stem(pixels))
+    for block in blocks:
+        x = torch.relu(block.around(x))
+    assert_close(whole(pixels), whole.head(x.mean((2, 3))))
 
 
 def test_022_there_is_a_way_around_attention_and_around_the_mlp():

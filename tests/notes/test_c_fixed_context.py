@@ -48,7 +48,7 @@ def test_026_the_encoder_returns_a_state_for_every_word_each_from_the_one_before
 def test_027_the_first_decoder_state_is_exactly_the_last_encoder_state(cell: str, layers: int):
     translator, source = seq2seq(cell, layers), torch.randint(11, (2, 5))
     encoded = translator.encode(source)
-    held = translator.start(source).held("state")
+    held = translator.start(source).held()
     assert torch.equal(held[-1].held[0], encoded.states[:, -1])
     for entry, final in zip(held, encoded.final, strict=True):
         assert all(torch.equal(own, last) for own, last in zip(entry.held, final, strict=True))

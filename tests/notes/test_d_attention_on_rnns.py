@@ -142,7 +142,7 @@ def test_042_the_literal_first_state_has_not_yet_seen_a_context(order: str):
     for given in (encoded, other):
         memory = translator.decoder.start(given, 2)
         translator.decoder(translator.target(target), None, Mask(), memory)
-        states.append(memory.held("state")[0].held[0])
+        states.append(memory.held()[0].held[0])
     assert torch.equal(*states) == (order == "literal")
 
 
@@ -176,6 +176,26 @@ def test_047_recurrent_states_wait_for_each_other_and_attention_does_not():
     ]
     assert waits[0][2] - waits[0][1] == 2 * (waits[0][1] - waits[0][0]) >= 16
     assert waits[1][0] == waits[1][1] == waits[1][2]
+
+
+@pytest.mark.parametrize("kind", [Additive, Dot, General])
+def test_047_attention_over_given_states_waits_for_none_of_them(kind: type):
+    """Trap T15: the drawback the notes give attention is the recurrent network's."""
+    attention, waits = filled(kind(Site(WIDTH))), []
+    for queries, states in ((4, 8), (4, 64), (32, 64)):
+        given = [torch.randn(1, length, WIDTH, requires_grad=True) for length in (queries, states)]
+        waits.append(depth(attention(*given, Mask())))
+    assert waits[0] == waits[1] == waits[2]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_047_in_luongs_order_all_steps_look_at_once(order: str):
+    """Trap T15 again: only a context that is fed back makes steps wait for each other's looks."""
+    translator, (source, target) = seq2seq("general", order), pair(target=7)
+    asked: list[int] = []
+    translator.decoder.attention.register_forward_hook(lambda module, given, out: asked.append(given[0].shape[1]))
+    translator(source, target)
+    assert asked == ([7] if order == "luong" else [1] * 7)
 
 
 def test_048_attention_is_a_lookup_that_needs_no_exact_match():
@@ -262,6 +282,15 @@ def test_057_padding_is_minus_infinity_before_the_softmax(kind: type):
     scores = score(attention, query, states)
     scores[0, 3:] = float("-inf")
     assert_close(weights[:, 0, 0], F.softmax(scores, -1), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [Additive, Dot, General])
+def test_058_not_one_bit_of_the_padding_gets_into_the_context(kind: type):
+    attention, queries, states = filled(kind(Site(WIDTH))), torch.randn(2, 3, WIDTH), torch.randn(2, 5, WIDTH)
+    mask, loud = Mask(key_lengths=torch.tensor([3, 5])), states.clone()
+    loud[0, 3:] = 1e30  # any weight but 0 would be heard
+    assert torch.equal(attention(queries, states, mask), attention(queries, loud, mask))
+    assert not torch.equal(attention(queries, states, Mask()), attention(queries, loud, Mask()))
 
 
 @pytest.mark.parametrize("attention", SCORES)

@@ -4,13 +4,12 @@ import math
 
 import pytest
 import torch
-from measures import FUSED, Operations, exponent, filled, kept, language_model, made, model, reach, weights_of
+from measures import FUSED, Operations, exponent, filled, kept, language_model, made, mixed_by, model, reach, weights_of
 from torch import nn
 from torch.testing import assert_close
 
 from regard.model.attention import Dot, Multihead, Site
 from regard.model.mask import Mask
-from regard.model.watch import watch
 
 PERMUTED = torch.tensor([3, 0, 4, 1, 2])
 
@@ -149,13 +148,14 @@ def test_069_positions_break_the_equivariance(positions: str):
     assert (turned - out[:, PERMUTED]).abs().max() > 1e-3
 
 
-def test_070_masked_self_attention_never_looks_ahead():
-    writer, tokens = language_model(), torch.randint(11, (2, 6))
-    with watch(writer) as seen:
-        writer(tokens)
-    for sight in seen.values():
-        assert (sight.weights.triu(1) == 0).all()
-        assert (sight.weights[..., torch.ones(6, 6).tril().bool()] > 0).all()
+@pytest.mark.parametrize("kernel", ["naive", "flash"])
+def test_070_masked_self_attention_never_looks_ahead(kernel: str):
+    heads = {"kind": "multihead", "heads": 2, "kernel": kernel}
+    writer, tokens = language_model(width=12, attention=heads), torch.randint(11, (2, 6))
+    for layer in writer.decoder.layers:
+        weights = mixed_by(layer.attention, lambda: writer(tokens))
+        assert (weights.triu(1) == 0.0).all()
+        assert (weights[..., torch.ones(6, 6).tril().bool()] > 0).all()
 
 
 def test_071_heads_work_in_parallel_in_the_same_products():

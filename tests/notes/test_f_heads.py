@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from measures import Operations, filled, weights_of
+from measures import Operations, filled, language_model, weights_of
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -77,13 +77,21 @@ def test_080_the_query_looks_the_key_is_found_and_the_value_is_handed_over():
     assert_close(given - plain, before[..., 2:3].expand_as(plain), atol=1e-5, rtol=1e-4)
 
 
-def test_081_without_scaling_the_score_is_the_bare_product():
-    layer, x = attention(heads=1), torch.randn(1, 5, 8)
-    queries, keys, values = projections(layer, x)
-    wanted = by_hand(queries[0], keys[0], values[0], 1.0)
-    unscaled = attend(*layer.both(x), View(Mask()), scale=1.0)[0, 0]
-    assert_close(unscaled, wanted, atol=1e-5, rtol=1e-5)
-    assert not torch.allclose(unscaled, attend(*layer.both(x), View(Mask()), scale=layer.scale)[0, 0], atol=1e-3)
+@pytest.mark.parametrize("kernel", ["naive", "flash"])
+def test_081_without_scaling_the_score_is_the_bare_product(kernel: str):
+    bare = filled(Multihead(Site(8), heads=1, scale="one", kernel=kernel))
+    scaled, x = Multihead(Site(8), heads=1, kernel=kernel), torch.randn(1, 5, 8)
+    scaled.load_state_dict(bare.state_dict())
+    wanted = by_hand(*(part[0] for part in projections(bare, x)), scale=1.0)
+    own = bare(x, None, Mask())
+    assert_close(own[0], wanted @ bare.output.weight.T + bare.output.bias, atol=1e-5, rtol=1e-5)
+    assert (own - scaled(x, None, Mask())).abs().max() > 1e-2
+
+
+def test_081_a_recipe_may_leave_the_scale_out():
+    decoder = {"layers": 1, "attention": {"kind": "multihead", "heads": 2, "scale": "one"}}
+    scales = [language_model(**options).decoder.layers[0].attention.scale for options in (decoder, {})]
+    assert scales == [1.0, 8**-0.5]
 
 
 def test_081_luongs_general_score_is_the_same_with_one_matrix_for_two():

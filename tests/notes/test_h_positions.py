@@ -81,6 +81,16 @@ def test_122_the_product_of_encodings_knows_the_distance_and_the_score_does_not(
     assert by_distance(turned) < 1e-4
 
 
+def test_123_the_lowest_pair_of_dimensions_turns_fastest():
+    """Trap T6: "low dimension, low frequency" is the wrong way round."""
+    table = encodings(2000, 16).double()
+    angles = torch.atan2(table[:, 0::2], table[:, 1::2])
+    turned = torch.remainder(angles[1:] - angles[:-1], 2 * math.pi).sum(0)  # no pair turns as far as once a step
+    measured = turned / 1999
+    assert (measured[:-1] > 3 * measured[1:]).all()
+    assert_close(measured, 10000 ** (-torch.arange(0, 16, 2) / 16).double(), atol=1e-6, rtol=1e-4)
+
+
 def test_127_waves_are_bounded_smooth_periodic_and_the_same_at_every_length():
     table = encodings(2000, 64)
     assert table.abs().max() <= 1.0
@@ -92,13 +102,52 @@ def test_127_waves_are_bounded_smooth_periodic_and_the_same_at_every_length():
     assert_close(once, again, atol=1e-4, rtol=0)
 
 
-def test_128_sines_alone_overlap_and_with_cosines_do_not():
-    pair = encode(torch.arange(356), 2)
-    mirror = pair.flip(0)  # position 355 - p: 355 is 113 half turns
-    overlap = (pair - mirror)[:, 0].abs().max()
-    assert overlap < 1e-4  # the sine takes both for one place
-    assert (pair - mirror)[:, 1].abs().min() > 100 * overlap  # the cosine tells them apart
-    assert_close(encode(torch.arange(1, 300), 2)[:, 1], encode(-torch.arange(1, 300), 2)[:, 1])  # cosine alone
+WAVES = {"sines": slice(0, None, 2), "cosines": slice(1, None, 2)}
+
+
+def closest(table: Tensor) -> float:
+    """The least distance between any two positions."""
+    return float(torch.pdist(table.double()).min())
+
+
+@pytest.mark.parametrize("alone", WAVES)
+def test_128_one_wave_alone_overlaps_and_with_its_other_half_does_not(alone: str):
+    pair = encodings(400, 2)  # one frequency
+    assert closest(pair[:, WAVES[alone]]) < 1e-5  # two positions, one value
+    assert closest(pair) > 5e-3
+
+
+@pytest.mark.parametrize(("alone", "least"), [("sines", 0.318), ("cosines", 0.312)])
+def test_128_in_the_whole_table_sines_alone_do_not_overlap(alone: str, least: float):
+    """Trap T12: waves of many lengths repeat together so late that one half of them tells all positions apart."""
+    half = encodings(4000, 64)[:, WAVES[alone]]
+    assert closest(half) == pytest.approx(least, abs=1e-3)
+
+
+@pytest.mark.parametrize("alone", WAVES)
+def test_128_what_half_the_table_loses_are_equal_steps_and_shifts_that_are_linear(alone: str):
+    table = encodings(4000, 64).double()
+    lengths = [(part[1:] - part[:-1]).norm(dim=-1) for part in (table, table[:, WAVES[alone]])]
+    assert float(lengths[0].max() / lengths[0].min()) == pytest.approx(1.0, abs=1e-5)
+    assert lengths[1].min() < 0.32
+    assert lengths[1].max() > 1.43
+    assert_close(table[:-7] @ shift(7, 64).T, table[7:], atol=1e-5, rtol=0)  # one rotation for all positions
+    assert unexplained(table, 7) < 1e-10
+    assert unexplained(table[:, WAVES[alone]], 7) > 0.2  # no matrix at all does it
+
+
+def shift(steps: int, width: int) -> Tensor:
+    """The matrix that turns PE(p) into PE(p + steps): a rotation of every pair."""
+    angles = steps * frequencies(width)
+    blocks = [torch.stack([a.cos(), a.sin(), -a.sin(), a.cos()]).view(2, 2) for a in angles]
+    return torch.block_diag(*blocks)
+
+
+def unexplained(table: Tensor, steps: int) -> float:
+    """The share of PE(p + steps) that the best of all matrices does not get from PE(p)."""
+    before, after = table[:-steps], table[steps:]
+    missed = before @ torch.linalg.lstsq(before, after).solution - after
+    return float(missed.square().sum() / (after - after.mean(0)).square().sum())
 
 
 def test_129_every_position_has_a_vector_of_its_own():
@@ -117,6 +166,15 @@ def test_130_one_step_is_the_same_everywhere_and_products_know_the_distance_only
         products = (table[distance:] * table[:-distance]).sum(-1)
         wanted = float((distance * frequencies(64)).cos().sum())
         assert_close(products, torch.full_like(products, wanted), atol=1e-4, rtol=0)
+
+
+def test_130_the_step_itself_turns_and_only_its_length_stays():
+    """Trap T13: from token 1 to 2 is as far as from 2 to 3, but in another direction."""
+    table = encodings(1000, 64).double()
+    steps = table[1:] - table[:-1]
+    assert (steps[1] - steps[0]).norm() > 0.5 * steps[0].norm()
+    assert torch.cosine_similarity(steps[:1], steps, dim=-1).min() < -0.5  # somewhere it points back
+    assert_close(steps[:-1] @ shift(1, 64).T, steps[1:], atol=1e-5, rtol=0)  # it turns as the positions do
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "alibi"])

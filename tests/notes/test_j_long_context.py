@@ -2,12 +2,13 @@
 
 import pytest
 import torch
-from measures import FUSED, Operations, exponent, filled, kept, made, reach, weights_of
+from measures import FUSED, Operations, exponent, filled, kept, made, mixed_by, reach, weights_of
 from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.model.attention import LinearAttention, Multihead, Site
 from regard.model.mask import Mask
+from regard.model.stack import DecoderSite
 
 FEATURES = {
     "elu": lambda x: torch.where(x > 0, x + 1, x.exp()),
@@ -29,9 +30,9 @@ def features(layer: LinearAttention, x: Tensor) -> tuple[Tensor, Tensor, Tensor]
     return FEATURES[layer.feature](queries), FEATURES[layer.feature](keys), values
 
 
-def windowed(width: int, first: int = 0, causal: bool = False) -> tuple[Multihead, Mask]:
+def windowed(width: int, first: int = 0, causal: bool = False, size: int = 8) -> tuple[Multihead, Mask]:
     mask = Mask(window=width, first=first, causal=causal)
-    return filled(Multihead(Site(8, None, mask), heads=2)), mask
+    return filled(Multihead(Site(size, None, mask), heads=2)), mask
 
 
 def work(layer: nn.Module, mask: Mask, length: int, *kinds: str) -> int:
@@ -84,22 +85,27 @@ def test_143_the_cost_is_n_times_the_square_of_the_width():
     assert work(layer, Mask(), 1024, "bmm") == sums + norms
     for mask in (Mask(), Mask(causal=True)):
         assert exponent(lambda length, mask=mask: work(layer, mask, length), 1024) == pytest.approx(1.0, abs=0.02)
-    wide = filled(LinearAttention(Site(64), heads=1))
-    asked, keys, values = (torch.randn(1, 1, 100, 64).abs() for _ in range(3))
-    assert (keys.mT @ values).shape[-2:] == (64, 64)  # d × d
-    assert_close((asked @ keys.mT) @ values, asked @ (keys.mT @ values), atol=1e-1, rtol=1e-4)
-    assert wide.remember(torch.randn(1, 500, 64), Mask()).held[0].shape == (1, 1, 64, 64)
+
+
+def test_143_what_is_kept_of_all_keys_and_values_is_d_by_d_and_answers_every_query():
+    layer, x, data = linear(), torch.randn(1, 3, 8), torch.randn(1, 100, 8)
+    _, keys, values = features(layer, data)
+    sums, totals = layer.remember(data, Mask()).held
+    assert sums.shape == (1, 2, 4, 4)  # two heads of d × d, however many keys
+    assert_close(sums, keys.mT @ values, atol=1e-4, rtol=1e-4)  # φ(K)ᵀV
+    queries = features(layer, x)[0]
+    wanted = queries @ sums / (queries @ totals[..., None])
+    assert_close(layer(x, data, Mask()), layer.answer(wanted), atol=1e-5, rtol=1e-4)
 
 
 @CAUSAL
 def test_145_only_neighbours_are_seen(causal: bool):
-    layer, mask = windowed(3, causal=causal)
-    x, at = torch.randn(1, 9, 8), torch.arange(9)
+    layer, mask = windowed(3, causal=causal, size=18)
+    x, at = torch.randn(1, 9, 18), torch.arange(9)
     away = at[:, None] - at[None]
     near = (away.abs() < 3) & ((away >= 0) | (not causal))
-    shares = weights_of(layer, x, mask=mask)
-    assert torch.equal(shares > 0, near.expand_as(shares))
-    assert (shares[..., ~near] == 0.0).all()
+    shares = mixed_by(layer, lambda: layer(x, None, mask))
+    assert torch.equal(shares != 0, near.expand_as(shares))
 
 
 @CAUSAL
@@ -128,7 +134,7 @@ def stack(kind: str, layers: int, pattern: dict[str, object]) -> nn.Module:
         "attention": {"kind": "multihead", "heads": 2},
         "positions": "none",
     }
-    return made(kind, recipe, *((8,) if kind == "encoder" else (8, None)))
+    return made(kind, recipe, 8 if kind == "encoder" else DecoderSite(8))
 
 
 def reached(stack: nn.Module, kind: str, length: int) -> Tensor:
@@ -172,3 +178,25 @@ def test_148_in_a_decoder_global_positions_are_what_everybody_still_sees():
     at = torch.arange(16)
     away = at[:, None] - at[None]
     assert torch.equal(seen, (away >= 0) & ((away <= 2) | (at < 3)))
+
+
+def test_149_flash_is_the_one_of_four_ways_that_changes_no_number():
+    """All four keep memory in step with the length; the other three pay with what they see, flash with time."""
+    near, far = Mask(window=40), Mask(window=40, first=2)
+    full = filled(Multihead(Site(8), heads=2, kernel="naive"))
+    ways = {
+        "flash": (Multihead(Site(8), heads=2, kernel="flash"), Mask()),
+        "window": (Multihead(Site(8, None, near), heads=2), near),
+        "local_global": (Multihead(Site(8, None, far), heads=2), far),
+        "linear": (LinearAttention(Site(8), heads=2), Mask()),
+    }
+    x, errors = torch.randn(1, 600, 8), {}
+    for name, (layer, mask) in ways.items():
+        layer.load_state_dict(full.state_dict())
+        errors[name] = float((layer(x, None, mask) - full(x, None, Mask())).detach().abs().max())
+        assert exponent(lambda length, layer=layer, mask=mask: kept_at(layer, mask, length), 1024) < 1.1
+    assert exponent(lambda length: kept_at(full, Mask(), length), 512) > 1.8
+    assert errors.pop("flash") < 1e-5
+    assert min(errors.values()) > 1e-2
+    works = [work(*ways[name], length, FUSED) for name, length in (("flash", 512), ("flash", 1024))]
+    assert works[1] == 4 * works[0]

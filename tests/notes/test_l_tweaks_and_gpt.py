@@ -103,21 +103,6 @@ def expert(mixture: Experts, number: int, token: torch.Tensor) -> torch.Tensor:
     return mixture.down[number] @ (gate * gate.sigmoid() * value)
 
 
-def test_162_the_most_probable_token_one_at_a_time():
-    writer, prompt = filled(language_model(), 0.3), torch.tensor([[3, 1, 4]])
-    memory, fed, written = writer.start(1), prompt, prompt
-    for _ in range(8):
-        conditional = writer.head(writer.step(fed, memory))[:, -1].softmax(-1)
-        assert float(conditional.detach().sum()) == pytest.approx(1.0, abs=1e-5)
-        assert_close(conditional, writer(written)[:, -1].softmax(-1), atol=1e-5, rtol=1e-4)  # P(x_t | all before)
-        fed = conditional.argmax(-1, keepdim=True)
-        assert (conditional <= conditional.gather(1, fed)).all()
-        written = torch.cat([written, fed], 1)
-    assert written.shape == (1, 11)
-    assert torch.equal(writer(written)[:, 2:-1].argmax(-1), written[:, 3:])  # each is the best after those before
-    assert memory.length == 10  # the last token written has not been fed
-
-
 def test_163_all_positions_of_the_input_in_one_pass():
     writer, tokens = language_model(), torch.randint(11, (2, 9))
     at_once = writer(tokens)

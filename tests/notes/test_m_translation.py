@@ -13,18 +13,18 @@ from lessons import RECURRENT, Pair, right, taught, written
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from regard.data.batches import rows
 from regard.data.dates import Dates
 from regard.data.phrases import Phrases
-from regard.data.tokens import BEGIN, END
-from regard.look.alignment import Alignment, align
+from regard.data.tokenizer.trainer import BOS, EOS
+from regard.look.alignment import Alignment
 from regard.model.attention import Additive, Attention, Multihead
 from regard.model.build import build
 from regard.model.memory import Memory
 from regard.model.recurrent import Cell, Gru, Lstm
 from regard.model.watch import watch
-from regard.trained import Trained, open_run, translate
+from regard.trained import Trained, open_run
 from regard.training.train import train
+from regard.verbs import translate
 
 KOREAN, ENGLISH = "좋은 저녁입니다.", "Good evening."
 
@@ -39,7 +39,8 @@ def phrasebook(runs: Path) -> Trained:
 
 def begun(trained: Trained, text: str) -> tuple[Tensor, Memory]:
     """The encoder's states for one text, and the decoder's memory before its first step."""
-    source, lengths = rows(trained.translator.vocabulary.source.encode([text]))
+    ids = [*trained.answerer.tokenizers.source.encode([text])[0], EOS]
+    source, lengths = torch.tensor([ids]), torch.tensor([len(ids)])
     return trained.model.encode(source, lengths).states, trained.model.start(source, lengths)
 
 
@@ -55,41 +56,41 @@ def test_031_one_word_a_step_until_the_end(phrasebook: Trained, monkeypatch: pyt
     sources = [KOREAN, "환영합니다!", "기차는 언제 와요?"]
     found = [translated.text for translated in translate(phrasebook, sources)]
     assert found == [ENGLISH, "Welcome!", "When is the train coming?"]
-    lengths = [len(row) for row in phrasebook.translator.vocabulary.target.encode(found)]
+    lengths = [len(row) for row in phrasebook.answerer.tokenizers.target.encode(found)]
     assert lengths == [3, 2, 6]
-    assert [len(tokens) for tokens in given] == [3, 3, 3, 2, 1, 1, 1]  # a row leaves with its <end>
+    assert [len(tokens) for tokens in given] == [3, 3, 3, 2, 1, 1, 1]  # a row leaves with its <eos>
     assert {tokens.shape[1] for tokens in given} == {1}
-    assert given[0].flatten().tolist() == [BEGIN] * 3
+    assert given[0].flatten().tolist() == [BOS] * 3
 
 
 def test_033_good_evening(phrasebook: Trained):
     """h_1 … h_n → v → s_1, s_2, … → <eos>, with the notes' own sentence."""
     assert all(right(phrasebook, Phrases(source="ko", target="en").read("train")))
-    vocabulary, model = phrasebook.translator.vocabulary, phrasebook.model
-    assert vocabulary.source.pieces(vocabulary.source.encode([KOREAN])[0]) == ["좋은", "저녁입니다", "."]
+    tokenizers, model = phrasebook.answerer.tokenizers, phrasebook.model
+    assert tokenizers.source.tokens(tokenizers.source.encode([KOREAN])[0]) == ["좋은", "저녁입니다", "."]
     states, memory = begun(phrasebook, KOREAN)
-    assert states.shape == (1, 4, 32)  # three words and <end>
-    (entry,) = memory.held("state")
+    assert states.shape == (1, 4, 32)  # three words and <eos>
+    (entry,) = memory.held()
     assert torch.equal(entry.held[0], states[:, -1])  # v
-    assert list(memory.entries) == ["state", "lengths"]  # and nothing else of the source
-    said, path = [BEGIN], [entry.held[0]]
-    while said[-1] != END:
+    assert len(list(memory)) == 1  # and nothing else of the source, but for its length
+    said, path = [BOS], [entry.held[0]]
+    while said[-1] != EOS:
         out = model.step(torch.tensor([said[-1:]]), memory)
         path.append(entry.held[0])
         said.append(int(model.head(out[0, -1]).argmax()))
         word = model.target(torch.tensor([said[-2:-1]]))[0]
         wanted = torch.gru_cell(word, path[-2], *model.decoder.cells[0].weights())
         assert_close(path[-1], wanted, atol=1e-5, rtol=1e-5)
-    assert vocabulary.target.pieces(said[1:]) == ["Good", "evening", ".", "<end>"]
+    assert tokenizers.target.tokens(said[1:]) == ["Good", "evening", ".", "<eos>"]
     assert translate(phrasebook, KOREAN)[0].text == ENGLISH
 
 
 QUICK = [
-    *("data.valid_share=0.0", "tokens.kind=words", "model.width=32"),
+    *("data.valid_share=0.0", "tokenizer.kind=words", "model.width=32"),
     *(f"model.{side}.{key}" for side in ("encoder", "decoder") for key in ("layers=1", "dropout=0.0")),
-    *("training.steps=80", "training.validate_every=40", "training.smoothing=0.0"),
-    "training.optimizer={kind='muon', rate=0.05, adamw_rate=0.02}",
-    "training.schedule={kind='decay', warmup=10, share=0.5}",
+    *("training.steps=80", "training.checkpoints.validate_every=40", "task.label_smoothing=0.0"),
+    "training.optimizer={kind='muon', learning_rate=0.05, adamw_learning_rate=0.02}",
+    "training.schedule={kind='warmup_stable_decay', warmup_steps=10, decay_share=0.5}",
 ]
 
 
@@ -171,7 +172,7 @@ def test_045_it_looks_at_apple(runs: Path):
     assert sum(right(trained, held)) >= 95
     looked = 0
     for source, target in held:
-        seen = align(trained.translator, source, target)
+        seen = trained.answerer.align(source, target)
         weights = seen.weights[seen.target.index("weil") + 1]
         looked += max(weights) == weights[seen.source.index("because") - 1]
     assert looked >= 90
@@ -189,27 +190,27 @@ def greetings(runs: Path) -> Trained:
     data = written(runs / "greetings.tsv", (pair for pair in pairs if pair != GREETING))
     heads = {"kind": "multihead", "heads": 4}
     encoder = {"kind": "transformer", "layers": 1, "attention": heads}
-    slow = {"kind": "adamw", "rate": 0.005}
+    slow = {"kind": "adamw", "learning_rate": 0.005}
     return taught(runs / "greetings", data, encoder, encoder | {"cross": heads}, steps=80, optimizer=slow)
 
 
 def test_112_good_looks_at_guten_and_evening_at_abend(greetings: Trained):
     source, target = GREETING
     assert translate(greetings, source)[0].text == target
-    seen = align(greetings.translator, source, target)
-    assert (seen.source, seen.target) == (["guten", "abend", "<end>"], ["good", "evening", "<end>"])
+    seen = greetings.answerer.align(source, target)
+    assert (seen.source, seen.target) == (["guten", "abend", "<eos>"], ["good", "evening", "<eos>"])
     assert [seen.source[row.index(max(row))] for row in seen.weights[:2]] == ["guten", "abend"]
     assert min(max(row) for row in seen.weights[:2]) > 0.5
 
 
 def test_059_each_row_is_a_distribution_over_the_input_for_the_current_state(greetings: Trained, runs: Path):
-    seen = align(greetings.translator, *GREETING)
+    seen = greetings.answerer.align(*GREETING)
     weights = torch.tensor(seen.weights)
     assert weights.shape == (3, 3)
     assert (weights >= 0).all()
     assert_close(weights.sum(1), torch.ones(3))
     _, memory = begun(greetings, GREETING[0])
-    said = [BEGIN, *greetings.translator.vocabulary.target.encode([GREETING[1]])[0]]
+    said = [BOS, *greetings.answerer.tokenizers.target.encode([GREETING[1]])[0]]
     for row, token in zip(weights, said, strict=True):  # the state of each step asks, and no other
         with watch(greetings.model) as now:
             greetings.model.step(torch.tensor([[token]]), memory)

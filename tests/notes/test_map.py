@@ -34,8 +34,23 @@ def beginning(test: str) -> str:
 
 def test_every_item_and_every_trap_has_one_row():
     assert list(ROWS) == list(range(1, 165))
-    assert list(TRAPS) == list(range(1, 11))
+    assert list(TRAPS) == list(range(1, 17))
     assert len(re.findall(r"^\| \d+ \|", MAP, re.MULTILINE)) == 164
+
+
+def shown(row: str) -> bool:
+    """Whether the row's last cell names a test, and not what is to come."""
+    last = row.rstrip("| ").rsplit("| ", 1)[-1]
+    assert bool(named(last)) != last.startswith("later: ")
+    return bool(named(last))
+
+
+def test_the_numbers_at_the_top_are_those_of_the_rows():
+    items, traps = ([shown(row) for row in rows.values()] for rows in (ROWS, TRAPS))
+    in_part = [shown(row) and "later: " in row for row in ROWS.values()]
+    stated = re.search(r"\*\*Of the (\d+) items (\d+) are.*?(\d+) of these.*?(\d+) are to come\. (.*)\*\*", MAP)
+    assert [int(number) for number in stated.groups()[:4]] == [164, sum(items), sum(in_part), 164 - sum(items)]
+    assert stated[5] == f"Of the 16 traps {sum(traps)} are shown now; {16 - sum(traps)} are to come."
 
 
 @pytest.mark.parametrize("row", [*ROWS.values(), *TRAPS.values()], ids=[*ROWS, *(f"T{number}" for number in TRAPS)])
@@ -43,6 +58,8 @@ def test_what_a_row_names_exists(row: str):
     assert named(row) or "later: " in row
     for file, start in named(row):
         assert start in {beginning(test) for test in TESTS[file]}
+    for page in re.findall(r"`(docs/[\w/.-]+)`", row):
+        assert (ROOT / page).is_file()
     for recipe in re.findall(r"recipe `([\w-]+)`", row):
         assert (ROOT / "recipes" / f"{recipe}.toml").is_file()
 

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.nn.functional as F
-from lessons import ATTENTIVE, FIXED, RECURRENT, Pair, right, taught
+from lessons import ATTENTIVE, FIXED, RECURRENT, Pair, right, taught, teach
 from measures import depth, filled, made, model, parameters, translator
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.data.toys import Toys
-from regard.look.alignment import align
 from regard.model.mask import Mask
+from regard.model.stack import DecoderSite
 from regard.trained import Trained
-from regard.training.optimizer import Muon
 
 CELLS = ["elman", "lstm", "gru"]
 
@@ -26,7 +24,7 @@ def grows(depths: list[int]) -> bool:
 
 
 @pytest.mark.parametrize("kind", CELLS)
-def test_010_every_step_of_a_cell_waits_for_the_one_before(kind: str):
+def test_010_015_every_step_of_a_cell_waits_for_the_one_before_with_gates_or_without(kind: str):
     """By the cell's own formula: torch's fused kernel may hide its steps in one node, but takes them all the same."""
     cell = made("cell", kind, 8, 8)
     depths = []
@@ -51,7 +49,10 @@ def test_010_a_whole_recurrent_translator_waits_longer_for_longer_texts_and_a_tr
 
 
 LETTERS, LONGEST = 6, 10
-TOY = {"task": "reverse", "letters": LETTERS, "shortest": 2, "longest": LONGEST, "train": 4000, "valid": 9, "test": 180}
+TOY = {"operation": "reverse", "letters": LETTERS, "min_length": 2, "max_length": LONGEST, "train": 4000} | {
+    "valid": 9,
+    "test": 180,
+}
 
 
 @pytest.fixture(scope="module")
@@ -84,40 +85,10 @@ def test_046_attention_finds_the_alignment_nobody_told_it(pupils: dict[str, Trai
     """Word t of a reversed text is word n - 1 - t of the source."""
     found = []
     for source, target in list(Toys(**TOY).read("test"))[::3]:
-        rows = align(pupils["attentive"].translator, source, target).weights[:-1]  # but for <end>
+        rows = pupils["attentive"].answerer.align(source, target).weights[:-1]  # but for <end>
         found += [row.index(max(row)) == len(rows) - 1 - place for place, row in enumerate(rows)]
     assert len(found) > 300
     assert sum(found) / len(found) >= 0.9
-
-
-def test_035_a_thousand_words_do_not_fit_in_one_vector(pupils: dict[str, Trained]):
-    """There are more such texts than vectors, so that some must share one; and what is really kept is far less.
-
-    A reader is fitted to the trained encoder's vector anew for every length T, and asked for each of the T
-    letters of unseen texts: it is linear, so it shows what lies open in the vector, not all that a
-    cleverer one could find. That the share falls to chance for long texts is measured; that it must
-    fall is the count.
-    """
-    encoder = pupils["fixed"]
-    letters = encoder.translator.vocabulary.source.encode([" ".join("abcdef")])[0]
-    bits = {length: length * math.log2(LETTERS) for length in (3, 1000)}
-    vector = encoder.model.encode(torch.tensor([letters])).summary()
-    assert bits[3] < 8 * vector.nbytes < bits[1000]
-    held = [letters_held(encoder.model, torch.tensor(letters), length) for length in (3, 10, 100, 1000)]
-    assert held[0] > 0.9
-    assert held[0] > held[1] > held[2] > held[3]
-    assert held[3] < 1 / LETTERS + 0.02
-
-
-@torch.no_grad()
-def letters_held(writer: nn.Module, letters: Tensor, length: int, texts: int = 600) -> float:
-    """The share of letters the best linear reader gets back from the last state, of texts it was not fitted to."""
-    chosen = torch.randint(LETTERS, (texts, length))
-    vectors = F.pad(writer.encode(letters[chosen]).summary(), (0, 1), value=1.0).double()
-    wanted = F.one_hot(chosen, LETTERS).double().flatten(1)
-    known = texts // 2
-    read = vectors[known:] @ torch.linalg.lstsq(vectors[:known], wanted[:known]).solution
-    return float((read.unflatten(1, (length, LETTERS)).argmax(-1) == chosen[known:]).double().mean())
 
 
 @pytest.mark.parametrize("attention", ["none", "additive", "dot", "general"])
@@ -158,9 +129,52 @@ def test_077_a_recurrent_network_forgets_with_distance_and_attention_does_not():
 def influence(decoder: dict) -> Tensor:
     """How much the last output changes with the input so many steps before: gradients, the mean of many texts."""
     x = torch.randn(64, 33, 16, requires_grad=True)
-    last = made("decoder", decoder, 16, None)(x, None, Mask())[:, -1]
+    last = made("decoder", decoder, DecoderSite(16))(x, None, Mask())[:, -1]
     (grad,) = torch.autograd.grad((last * torch.randn_like(last)).sum(), x)
     return grad.norm(dim=-1).mean(0).flip(0)
+
+
+HEADS = {"kind": "multihead", "heads": 2}
+WAYS = {
+    "attention": ({"kind": "transformer", "attention": HEADS}, lambda n: 1),
+    "restricted": (
+        {"kind": "transformer", "attention": HEADS, "pattern": {"kind": "window", "width": 3}},
+        lambda n: math.ceil((n - 1) / 2),
+    ),
+    "contiguous": ({"kind": "convolution", "kernel_size": 3}, lambda n: math.ceil((n - 1) / 2)),
+    "dilated": ({"kind": "convolution", "kernel_size": 3, "dilation": 3}, lambda n: round(math.log(n, 3))),
+}
+
+
+@pytest.mark.parametrize("length", [9, 27, 81])
+@pytest.mark.parametrize("way", WAYS)
+def test_141_layers_until_the_last_position_hears_of_the_first(way: str, length: int):
+    """O(1), O(n/r), and trap T11: O(log_k n) only if each layer's kernel is spread wider, else O(n/k)."""
+    stack, layers = WAYS[way]
+    needed = layers(length)
+    assert hears(stack | {"layers": needed}, length)
+    assert needed == 1 or not hears(stack | {"layers": needed - 1}, length)
+
+
+def hears(decoder: dict, length: int) -> bool:
+    """Whether there is any gradient from the last output to the first input."""
+    stack = made("decoder", decoder | {"positions": "none"}, DecoderSite(8)).double()
+    x = torch.randn(1, length, 8, dtype=torch.float64, requires_grad=True)
+    (grad,) = torch.autograd.grad(stack(x, None, Mask())[:, -1].sum(), x)
+    return bool(grad[:, 0].abs().sum() > 0)
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_141_a_recurrent_path_is_as_long_as_the_text(kind: str):
+    """One layer reaches everything, over as many states as lie between: cut one, and nothing comes through."""
+    cell, x = made("cell", kind, 8, 8), torch.randn(1, 9, 8)
+    for cut in range(9):
+        first, state = x[:, :1].clone().requires_grad_(), cell.zero(x)
+        for step, projected in enumerate(cell.project(torch.cat([first, x[:, 1:]], 1)).unbind(1)):
+            state = tuple(part.detach() for part in state) if step == cut else state
+            state = cell.step(projected, state)
+        (grad,) = torch.autograd.grad(state[0].sum(), first)
+        assert bool((grad != 0).any()) == (cut == 0)  # before the first step there is nothing to cut
 
 
 def test_077_recall_over_distance_learnt_by_all_three():
@@ -177,15 +191,12 @@ def test_077_recall_over_distance_learnt_by_all_three():
 def recall(decoder: dict) -> Tensor:
     """The share of right answers for d = 1 … 12, of a model taught with all of them."""
     writer = model("language_model", vocab_size=4 + 12, width=32, tie_embeddings="none", decoder=decoder)
-    optimizers = Muon(rate=0.04, adamw_rate=0.016).build(writer)
-    for step in range(160):
+
+    def answered() -> tuple[Tensor, Tensor]:
         texts, wanted = asked(torch.randint(1, 13, (128,)))
-        F.cross_entropy(writer.head(writer.states(texts)[:, -1]), wanted).backward()
-        for optimizer in optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = group["rate"] * min(1.0, 2 - step / 80)
-            optimizer.step()
-            optimizer.zero_grad()
+        return writer.head(writer.states(texts)[:, -1]), wanted
+
+    teach(writer, answered, steps=160)
     with torch.no_grad():
         texts, wanted = asked(torch.arange(1, 13).repeat_interleave(500))
         return (writer(texts)[:, -1].argmax(-1) == wanted).double().view(12, 500).mean(1)
