@@ -47,7 +47,7 @@ def test_the_readme_trains_a_translator(tmp_path: Path, monkeypatch: pytest.Monk
     Path("pairs.tsv.gz").write_bytes(gzip.compress(table))
     Path("dev.tsv").write_bytes(table[:2000])
     Path("in.txt").write_text("Guten Abend.\n\nneunundneunzig\n", encoding="utf-8")
-    assert len(TRAINED) == 7
+    assert len(TRAINED) == 8
     for command in TRAINED:
         assert run(command + (" training.steps=2" if " train " in command else "")) == 0, command
     assert len(list((tmp_path / "runs").iterdir())) == 3
