@@ -65,7 +65,8 @@ class Data(ABC, Generic[Row]):
             yield number, row
 
     def fingerprint(self) -> str:
-        """Changes whenever what `read` gives would change; files are looked at once, when it is first asked for."""
+        """Changes whenever what `read` gives would change. It is taken once, when first asked for: after that, files
+        that change or go away change nothing."""
         return self._fingerprint
 
     @cached_property
