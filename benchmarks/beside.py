@@ -3,7 +3,7 @@
     python benchmarks/beside.py --tree old=/path/src --tree new=/path/src --work training --rounds 9
 
 Every tree works in a process of its own that sees no other tree; all get the same ids, made once by the Regard that
-is installed here. What a tree must offer is `regard.bench.works`; commit 72bda86 has an adapter in `trees/`.
+is installed here. What a tree must offer is `regard.measuring.works`; commit 72bda86 has an adapter in `trees/`.
 """
 
 import json as jsons
@@ -15,12 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.bench.regard_workers import product_worker
-from regard.bench.sizes import DecodingWork, GptShape, TrainingWork, TransformerShape
-from regard.bench.workers import Worker, take_turns
 from regard.commands.bench_tables import show_turns
 from regard.commands.show import console, progress
 from regard.errors import RecipeError
+from regard.measuring.regard_workers import product_worker
+from regard.measuring.sizes import DecodingWork, GptShape, TrainingWork, TransformerShape
+from regard.measuring.workers import Worker, take_turns
 from shown import run
 from trees.process import TreeWorker
 
@@ -91,7 +91,7 @@ def described(work: Kind, small: bool) -> dict[str, Any]:
 
 def written(folder: Path, data: str, test: str, vocab_size: int) -> Path:
     """The ids all trees are given, in a file."""
-    from regard.bench.works import id_pairs
+    from regard.measuring.works import id_pairs
 
     both = dict(zip(("train", "test"), id_pairs(data, test, ("de", "en"), vocab_size), strict=True))
     path = folder / "pairs.json"

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from peers.installed import chosen
-from regard.bench.regard_workers import decoding_workers, product_worker
-from regard.bench.sizes import DecodingWork, IdPairs, TransformerShape
-from regard.bench.workers import ProcessWorker, Worker, take_turns
 from regard.commands.show import progress
+from regard.measuring.regard_workers import decoding_workers, product_worker
+from regard.measuring.sizes import DecodingWork, IdPairs, TransformerShape
+from regard.measuring.workers import ProcessWorker, Worker, take_turns
 from shown import run, show_beside
 
 PEERS = ("marian", "ctranslate2", "joeynmt")
@@ -28,7 +28,7 @@ def main(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Beam search or greedy decoding in tokens written per second, round by round beside other toolkits."""
-    from regard.bench.works import id_pairs  # late: a peer's process must not carry Regard's memory
+    from regard.measuring.works import id_pairs  # late: a peer's process must not carry Regard's memory
 
     names = chosen(peers, PEERS)
     train, pairs = id_pairs(data, test, (source, target), vocab_size)

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from peers.nanogpt import prepare_nanogpt_step
-from regard.bench.regard_workers import gpt_workers, product_worker
-from regard.bench.workers import ProcessWorker, take_turns
 from regard.commands.bench import gpt_shape
 from regard.commands.show import progress
 from regard.errors import RecipeError
+from regard.measuring.regard_workers import gpt_workers, product_worker
+from regard.measuring.workers import ProcessWorker, take_turns
 from shown import run, show_beside
 
 

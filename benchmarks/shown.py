@@ -7,10 +7,10 @@ from statistics import median
 
 import typer
 
-from regard.bench.workers import Turns
 from regard.commands.bench_tables import ratio_text, show_mood
 from regard.commands.show import as_json, columns, console, size
 from regard.errors import FailedError, InputError, RecipeError
+from regard.measuring.workers import Turns
 
 
 def run(command: Callable[..., None]) -> None:

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from peers.installed import chosen
-from regard.bench.regard_workers import product_worker, training_workers
-from regard.bench.sizes import IdPairs, TrainingWork, TransformerShape
-from regard.bench.workers import Prepare, ProcessWorker, Worker, take_turns
 from regard.commands.show import progress
+from regard.measuring.regard_workers import product_worker, training_workers
+from regard.measuring.sizes import IdPairs, TrainingWork, TransformerShape
+from regard.measuring.workers import Prepare, ProcessWorker, Worker, take_turns
 from shown import run, show_beside
 
 PEERS = ("torch", "torch-kept", "marian", "joeynmt")
@@ -26,7 +26,7 @@ def main(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Training steps in real tokens per second, round by round beside other toolkits."""
-    from regard.bench.works import id_pairs  # late: a peer's process must not carry Regard's memory
+    from regard.measuring.works import id_pairs  # late: a peer's process must not carry Regard's memory
 
     names = chosen(peers, PEERS)
     pairs, _ = id_pairs(data, "", (source, target), vocab_size)

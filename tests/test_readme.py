@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from regard.commands import app
-from regard.data.numbers import Numbers
+from regard.datasets.numbers import Numbers
 from regard.recipe.read import read
 
 ROOT = Path(__file__).parents[1]

@@ -10,7 +10,7 @@ import torch
 
 from peers.marian import marian_of
 from peers.shared import count
-from regard.bench.sizes import DecodingWork, IdPairs, Ids, TransformerShape
+from regard.measuring.sizes import DecodingWork, IdPairs, Ids, TransformerShape
 
 Precision = Literal["float32", "int8"]
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from peers.shared import by_length, count, ended
-from regard.bench.sizes import DecodingWork, IdPairs, Ids, TrainingWork, TransformerShape
+from regard.measuring.sizes import DecodingWork, IdPairs, Ids, TrainingWork, TransformerShape
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from peers.shared import PeerBatch, bucketed, by_length, count, ended, padded, train
-from regard.bench.sizes import DecodingWork, IdPairs, Ids, TrainingWork, TransformerShape
+from regard.measuring.sizes import DecodingWork, IdPairs, Ids, TrainingWork, TransformerShape
 
 
 def marian(pairs: IdPairs, shape: TransformerShape, positions: int) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from regard.allocator import keep_memory
-from regard.bench.sizes import GptShape
+from regard.measuring.sizes import GptShape
 
 
 def prepare_nanogpt_step(shape: GptShape, folder: Path, keeping: bool = False) -> Callable[[], int]:

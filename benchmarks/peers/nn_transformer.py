@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from peers.shared import PeerBatch, bucketed, train
-from regard.bench.sizes import IdPairs, TrainingWork, TransformerShape
+from regard.measuring.sizes import IdPairs, TrainingWork, TransformerShape
 from regard.model.positions.sinusoidal import encode
 
 

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from regard.allocator import keep_memory
-from regard.bench.sizes import IdPairs, Ids, TrainingWork
-from regard.bench.workers import Prepare
 from regard.errors import InputError
+from regard.measuring.sizes import IdPairs, Ids, TrainingWork
+from regard.measuring.workers import Prepare
 
 
 @dataclass(frozen=True)

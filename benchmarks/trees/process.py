@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
-from regard.bench.workers import Worker
 from regard.errors import FailedError
+from regard.measuring.workers import Worker
 
 BENCHMARKS = Path(__file__).parent.parent
 

@@ -18,7 +18,7 @@ _CALLS = {
     "translate": "regard.verbs",
     "align": "regard.verbs",
     "open_run": "regard.trained",
-    "bench_attention": "regard.bench.attention",
+    "bench_attention": "regard.measuring.attention",
 }
 
 

@@ -1,13 +1,21 @@
 """What a user is told when something cannot be done: one or two lines, and never a stack trace."""
 
 
-class RecipeError(ValueError):
+class RegardError(Exception):
+    """Any error below. What mends it may read otherwise in Python (`call`) than on the command line (`flag`)."""
+
+    def __init__(self, said: str, *, call: str = "", flag: str = "") -> None:
+        super().__init__(said + call)
+        self.on_command_line = said + flag
+
+
+class RecipeError(RegardError, ValueError):
     """A recipe that cannot be made: the place, what was wanted, what was given."""
 
 
-class InputError(ValueError):
+class InputError(RegardError, ValueError):
     """Input that cannot be used: data, a model or a file."""
 
 
-class FailedError(Exception):
+class FailedError(RegardError):
     """Work that could not go on; what was done is kept. Exit code 1."""

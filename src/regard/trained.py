@@ -1,22 +1,21 @@
 """A trained run, opened for use."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from regard.errors import InputError, RecipeError
+from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
 from regard.model.quantize import quantize
 from regard.model.weights import fit, load, shell
 from regard.recipe import Recipe
 from regard.recipe.read import put
-from regard.runs import Run
+from regard.run import Run
 from regard.tasks.task import Task
 from regard.training.menu import MENU
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Trained:
 
 
 def open_run(
-    folder: str | Path, *overrides: str, tell: Tell = print, device: str = "cpu", int8: bool = False
+    folder: str | Path, *overrides: str, listener: Listener = SILENT, device: str = "cpu", int8: bool = False
 ) -> Trained:
     """The best checkpoint of a run, checked against the recipe before anything is built.
 
@@ -47,7 +46,7 @@ def open_run(
     own = Recipe.check(run.recipe, MENU)
     _only_at_use(overrides, own)
     recipe = Recipe.check(put(own.table(), overrides), MENU) if overrides else own
-    checkpoint = run.for_use(tell)
+    checkpoint = run.for_use(listener)
     model: Assembly = shell(recipe.model.build)
     fit(model, checkpoint.shapes())
     task: Task = recipe.wants("task").build(run.files)

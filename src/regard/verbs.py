@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from regard.data.data import Split
+from regard.datasets.data import Split
 from regard.errors import InputError
-from regard.look.alignment import Alignment
+from regard.listener import SILENT, Listener
+from regard.looking.alignment import Alignment
 from regard.tasks.task import Evaluation, Exam
 from regard.tasks.translation import Translated, Translator
 from regard.trained import Trained, open_run
@@ -18,15 +19,15 @@ def evaluate(
     split: Split | None = None,
     like: Trained | None = None,
     stopped: Callable[[], bool] = lambda: False,
-    progress: Callable[[int, int], None] = lambda *_: None,
+    listener: Listener = SILENT,
 ) -> Evaluation:
     """Score a run on its own test data (validation data, if it has none), on other files, or `like` another run."""
     trained = run if isinstance(run, Trained) else open_run(run)
     data = trained.task.data_from(on) if on else (like or trained).task.data
     chosen: Split = split or ("test" if data.has("test") else "valid")
     if not data.has(chosen):
-        raise InputError(f"no {chosen} data to evaluate on; name files with --on")
-    exam = Exam(data, chosen, stopped=stopped, progress=progress)
+        raise InputError(f"no {chosen} data to evaluate on; ", call="name files with on=…", flag="name files with --on")
+    exam = Exam(data, chosen, stopped=stopped, listener=listener)
     found = trained.task.evaluate(trained.answerer, exam)
     if found is None:
         raise KeyboardInterrupt

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from regard.commands import main
-from regard.runs import STATE, WEIGHTS, Run
+from regard.run import STATE, WEIGHTS, Run
 
 TOY = ["data.kind=toy", "data.letters=6", "data.max_length=4", "data.train=200", "data.valid=5", "data.test=30"]
 SMALL = ["tokenizer.kind=words", "model.width=16", "task.batch_tokens=256", "training.checkpoints.keep=9"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from spoken import WORDS, regard
 
-from regard.data.menu import SLOTS
+from regard.datasets.menu import SLOTS
 
 
 def test_data_list_names_what_there_is() -> None:

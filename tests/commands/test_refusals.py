@@ -14,7 +14,7 @@ import torch
 from spoken import FILES, SMALL, TOY, WORDS, end, refused, regard
 
 from regard.disk import tensors as disk_tensors
-from regard.runs import Run
+from regard.run import Run
 
 SENTENCES = [f"ein Satz mit der Zahl {number}" for number in range(40)]
 

@@ -14,10 +14,10 @@ import pytest
 import torch
 from spoken import PROGRESS, TOY, WORDS, Done, end, regard
 
-from regard.data.tokenizer.trainer import LEAST
+from regard.datasets.tokenizer.trainer import LEAST
 from regard.recipe import recipes
 from regard.recipe.read import read
-from regard.runs import Run
+from regard.run import Run
 from regard.tasks.translation import Translation
 
 ADAMW = {"kind": "adamw", "learning_rate": 0.02, "beta1": 0.9, "beta2": 0.98, "weight_decay": 0.0001}

@@ -84,7 +84,7 @@ def test_files_that_go_while_it_trains_are_not_missed(change: str, tmp_path: Pat
         more = [f"data.train={file}", "data.valid_share=0.2", "training.steps=6"]
         words = [*QUICK, *more, "training.checkpoints.validate_every=2"]
         seen = []
-        for event in training(words[0], *words[1:], out=tmp_path / name, tell=lambda _: None):
+        for event in training(words[0], *words[1:], out=tmp_path / name):
             seen.append(event)
             if name != "calm" and isinstance(event, Started):
                 file.unlink() if change == "deleted" else file.write_text("x\ty\n")

@@ -11,7 +11,7 @@ from spoken import TOY, WORDS, Done, refused, regard
 
 from regard.disk import checksum
 from regard.errors import RecipeError
-from regard.runs import STATE, WEIGHTS, Run
+from regard.run import STATE, WEIGHTS, Run
 from regard.trained import open_run
 from regard.verbs import align, translate
 

@@ -13,10 +13,10 @@ from lessons import RECURRENT, Pair, right, taught, written
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from regard.data.dates import Dates
-from regard.data.phrases import Phrases
-from regard.data.tokenizer.trainer import BOS, EOS
-from regard.look.alignment import Alignment
+from regard.datasets.dates import Dates
+from regard.datasets.phrases import Phrases
+from regard.datasets.tokenizer.trainer import BOS, EOS
+from regard.looking.alignment import Alignment
 from regard.model.attention import Additive, Attention, Multihead
 from regard.model.build import build
 from regard.model.memory import Memory

@@ -10,7 +10,7 @@ from lessons import ATTENTIVE, FIXED, RECURRENT, Pair, right, taught, teach
 from measures import depth, filled, made, model, parameters, translator
 from torch import Tensor
 
-from regard.data.toys import Toys
+from regard.datasets.toys import Toys
 from regard.model.mask import Mask
 from regard.model.stack import DecoderSite
 from regard.trained import Trained

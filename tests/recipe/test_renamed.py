@@ -3,7 +3,7 @@
 import pytest
 from walk import check, exists
 
-from regard.data.menu import SLOTS as DATA
+from regard.datasets.menu import SLOTS as DATA
 from regard.model.menu import MENU as MODEL
 from regard.recipe import Menu
 from regard.recipe.renamed import KEYS, renamed_key, renamed_kind

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from regard.data.menu import SLOTS as DATA
-from regard.data.pairs import Pairs
-from regard.data.tokenizer import TokenizerTrainer
+from regard.datasets.menu import SLOTS as DATA
+from regard.datasets.pairs import Pairs
+from regard.datasets.tokenizer import TokenizerTrainer
 from regard.model.menu import MENU as MODEL
 from regard.recipe import Count, File, Menu, Part, Recipe, RecipeError, Slot, choose
 

@@ -26,7 +26,7 @@ sys.path.append(str(Path(__file__).parents[1] / "training"))
 from toyruns import STACKS, fingerprint, recipe
 
 from regard.errors import InputError
-from regard.runs import Run
+from regard.run import Run
 
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 STEPS, EVERY = 400, 5

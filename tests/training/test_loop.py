@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from heard import Heard
 from tokenizers import Tokenizer, models
 from toyruns import FILES, STACKS, Table, fingerprint, killed, recipe, tensors, until, whole
 
 from regard.disk import tensors as disk_tensors
 from regard.errors import FailedError, InputError, RecipeError
+from regard.listener import SILENT
 from regard.model.build import build
 from regard.model.weights import named
 from regard.recipe import Recipe
-from regard.runs import Run
+from regard.run import Run
 from regard.tasks.task import Exam, Loss
 from regard.tasks.translation import Translation, Translator
 from regard.tasks.translation.evaluation import TranslationScores
@@ -255,8 +257,9 @@ def test_a_damaged_checkpoint_costs_a_few_steps_and_nothing_else(tmp_path: Path)
     until(table, tmp_path / "cut", after(5))
     weights = tmp_path / "cut" / "checkpoints" / "step-5" / FILES[0]
     weights.write_bytes(weights.read_bytes()[:-4])
-    said: list[str] = []
-    events = whole(table, tmp_path / "cut", resume=True, tell=said.append)
+    heard = Heard()
+    events = whole(table, tmp_path / "cut", resume=True, listener=heard)
+    said = heard.said
     assert started(events).step == 4
     assert len(said) == 1
     assert "damaged" in said[0]
@@ -584,7 +587,7 @@ def test_the_best_is_kept_and_pointed_at(
     scripted(monkeypatch, [float(score) for score in scores], name)
     whole(recipe(steps=3, validate_every=1, best_by=name, keep=1), tmp_path / "run")
     run = Run.open(tmp_path / "run")
-    assert run.for_use(print).step == best
+    assert run.for_use(SILENT).step == best
     assert {3, best} <= {checkpoint.step for checkpoint in run.checkpoints()}
     assert len(run.checkpoints()) == 2  # the best before may stay until the next is saved
     newest = run.checkpoints()[0].progress()
@@ -634,7 +637,7 @@ def learner(table: Table) -> Learner:
     assert checked.training is not None
     assert checked.task is not None
     settings, task = checked.training.build(), checked.task.build(None)
-    task.prepare(print)
+    task.prepare(SILENT)
     torch.manual_seed(0)
     made = Learner(build({"model": table["model"] | task.sizes()}), task, settings, ALONE)
     made.optimizers = [Plain(made.model)]

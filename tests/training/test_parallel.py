@@ -11,7 +11,7 @@ import pytest
 import torch
 from toyruns import FILES, tensors
 
-from regard.runs import Run
+from regard.run import Run
 from regard.tasks.translation.batches import PairBatches
 from regard.training.events import Event, Step
 from regard.training.stop import Stop

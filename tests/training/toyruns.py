@@ -7,7 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.runs import STATE, WEIGHTS, Run
+from regard.listener import SILENT, Listener
+from regard.run import STATE, WEIGHTS, Run
 from regard.training.events import Event
 from regard.training.stop import Stop
 from regard.training.train import training
@@ -67,9 +68,9 @@ def recipe(stack: str = "elman", dropout: float = 0.0, data: Table | None = None
     }
 
 
-def whole(table: Table, out: Path, resume: bool = False, tell: Callable[[str], None] = print) -> list[Event]:
+def whole(table: Table, out: Path, resume: bool = False, listener: Listener = SILENT) -> list[Event]:
     """Everything that happens to the end."""
-    return list(training(table, out=out, resume=resume, tell=tell))
+    return list(training(table, out=out, resume=resume, listener=listener))
 
 
 def until(table: Table, out: Path, last: Callable[[Event], bool], resume: bool = False) -> list[Event]:

@@ -14,7 +14,7 @@ from regard.commands.menu import menu
 from regard.commands.recipes import recipes
 from regard.commands.train import train
 from regard.commands.translate import translate
-from regard.errors import FailedError, InputError, RecipeError
+from regard.errors import InputError, RecipeError, RegardError
 
 app = typer.Typer(
     name="regard",
@@ -38,12 +38,9 @@ def main() -> None:
     """Run a verb. Exit codes: 0 done, 1 failed, 2 wrong usage or recipe, 3 input refused, 130 interrupted."""
     try:
         app()
-    except RecipeError as error:
-        sys.exit(_say(str(error), 2))
-    except InputError as error:
-        sys.exit(_say(str(error), 3))
-    except FailedError as error:
-        sys.exit(_say(str(error), 1))
+    except RegardError as error:
+        code = 2 if isinstance(error, RecipeError) else 3 if isinstance(error, InputError) else 1
+        sys.exit(_say(error.on_command_line, code))
     except BrokenPipeError:
         sys.exit(0)
     except OSError as error:

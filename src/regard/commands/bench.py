@@ -13,8 +13,8 @@ from regard.errors import RecipeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from regard.bench.attention import Case, Row
-    from regard.bench.sizes import GptShape
+    from regard.measuring.attention import Case, Row
+    from regard.measuring.sizes import GptShape
 
 bench = typer.Typer(no_args_is_help=True)
 
@@ -40,8 +40,8 @@ def attention(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Time and peak memory of every attention against length: causal, one sequence."""
-    from regard.bench.attention import CASES, Setting, bench_attention
-    from regard.bench.plot import plot_attention
+    from regard.measuring.attention import CASES, Setting, bench_attention
+    from regard.measuring.plot import plot_attention
 
     sizes = _sizes("--lengths", lengths)
     cases = _chosen(kinds, CASES)
@@ -95,7 +95,7 @@ def steps(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """What one more token costs after a short and a long past, for every kind of memory."""
-    from regard.bench.steps import DECODERS, bench_steps
+    from regard.measuring.steps import DECODERS, bench_steps
 
     places = _sizes("--positions", positions)
     heads = [f" at {place:,}" for place in places]
@@ -126,8 +126,8 @@ def gpt(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """A GPT's training step in tokens per second."""
-    from regard.bench.regard_workers import gpt_workers, product_worker
-    from regard.bench.workers import take_turns
+    from regard.measuring.regard_workers import gpt_workers, product_worker
+    from regard.measuring.workers import take_turns
 
     shape = gpt_shape(layers, heads, width, length, batch, vocab_size)
     with progress(rounds) as tell:
@@ -137,7 +137,7 @@ def gpt(
 
 def gpt_shape(layers: int, heads: int, width: int, length: int, batch: int, vocab_size: int) -> "GptShape":
     """The shape, if there is such a GPT."""
-    from regard.bench.sizes import GptShape
+    from regard.measuring.sizes import GptShape
 
     if width % heads:
         raise RecipeError(f"--width {width}: not a multiple of --heads {heads}; say {(width // heads + 1) * heads}")

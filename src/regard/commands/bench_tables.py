@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from regard.commands.show import as_json, columns, console, size
 
 if TYPE_CHECKING:
-    from regard.bench.attention import Row
-    from regard.bench.workers import Turns
+    from regard.measuring.attention import Row
+    from regard.measuring.workers import Turns
 
 
 def figures(row: "Row") -> dict[str, float | int | None]:
@@ -25,7 +25,7 @@ def figures(row: "Row") -> dict[str, float | int | None]:
 
 def show_growth(measured: "dict[str, list[Row]]", lengths: list[int]) -> None:
     """Time and memory of every attention, and the power of the length they grow with."""
-    from regard.bench.attention import exponents
+    from regard.measuring.attention import exponents
 
     heads = [f" {length:,}" for length in lengths]
     for what, title in (("forward", "forward, ms"), ("both", "forward + backward, ms"), ("peak", "peak extra memory")):
@@ -68,6 +68,6 @@ def ratio_text(taken: "Turns", other: "Turns") -> str:
 
 def show_mood(product: "Turns") -> None:
     """How fast the machine was meanwhile."""
-    from regard.bench.regard_workers import SIDE, gflops
+    from regard.measuring.regard_workers import SIDE, gflops
 
     console.print(f"\nA {SIDE}³ matrix product in the same rounds: {gflops(median(product.seconds)):.0f} GFLOP/s")

@@ -26,10 +26,10 @@ def training(
     json: Json = False,
 ) -> None:
     """A translator's training in real tokens per second."""
-    from regard.bench.regard_workers import product_worker, training_workers
-    from regard.bench.sizes import TrainingWork, TransformerShape
-    from regard.bench.workers import take_turns
-    from regard.bench.works import id_pairs
+    from regard.measuring.regard_workers import product_worker, training_workers
+    from regard.measuring.sizes import TrainingWork, TransformerShape
+    from regard.measuring.workers import take_turns
+    from regard.measuring.works import id_pairs
 
     train, _ = id_pairs(data, "", (source, target), vocab_size)
     workers = training_workers(train, TransformerShape(), TrainingWork(steps, tokens))
@@ -52,10 +52,10 @@ def decoding(
     json: Json = False,
 ) -> None:
     """Beam search or greedy decoding in tokens written per second: float32, int8, int8 with a shortlist."""
-    from regard.bench.regard_workers import decoding_workers, product_worker
-    from regard.bench.sizes import DecodingWork, TransformerShape
-    from regard.bench.workers import take_turns
-    from regard.bench.works import id_pairs
+    from regard.measuring.regard_workers import decoding_workers, product_worker
+    from regard.measuring.sizes import DecodingWork, TransformerShape
+    from regard.measuring.workers import take_turns
+    from regard.measuring.works import id_pairs
 
     train, pairs = id_pairs(data, test, (source, target), vocab_size)
     workers = decoding_workers(pairs, train, TransformerShape(), DecodingWork(beam, length, length, batch))

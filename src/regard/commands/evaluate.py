@@ -1,13 +1,12 @@
 """regard evaluate: how good a run is on data it has not seen."""
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.commands.show import as_json, columns, console, progress
+from regard.commands.show import as_json, columns, console
+from regard.commands.shown import Shown
 
 if TYPE_CHECKING:
     from regard.tasks.task import Evaluation, Table
@@ -28,7 +27,7 @@ def evaluate(
 ) -> None:
     """Score a run on its test data, with tables and a picture; what is scored depends on its task."""
     from regard.decoding.resize import beam_keys
-    from regard.runs import Run
+    from regard.run import Run
     from regard.trained import open_run
     from regard.verbs import evaluate as evaluated
 
@@ -36,11 +35,12 @@ def evaluate(
     all_found: dict[str, Evaluation] = {}
     folders = [run, *(against or [])]
     beams = [beam_keys(Run.open(one).recipe.get("decoding", {}), beam) for one in folders]
-    opened = [open_run(one, *keys, *more, tell=_warn, int8=int8) for one, more in zip(folders, beams, strict=True)]
-    for one, trained in zip(folders, opened, strict=True):
-        with progress(100, quiet=True) as tell:
+    with Shown() as heard:
+        asked = zip(folders, beams, strict=True)
+        opened = [open_run(one, *keys, *more, listener=heard, int8=int8) for one, more in asked]
+        for one, trained in zip(folders, opened, strict=True):
             name = trained.recipe.name if trained.recipe.name not in all_found else str(one)
-            all_found[name] = evaluated(trained, on=on, like=opened[0], progress=_percent(tell))
+            all_found[name] = evaluated(trained, on=on, like=opened[0], listener=heard)
     found, folder = next(iter(all_found.values())), out or run
     folder.mkdir(parents=True, exist_ok=True)
     written = [picture] if (picture := found.draw(folder, all_found)) else []
@@ -56,23 +56,6 @@ def evaluate(
     if written:
         console.print("Look at " + " and ".join(f"[bold]{path}[/]" for path in written) + ".", soft_wrap=True)
     return None
-
-
-def _warn(said: str) -> None:
-    print(said, file=sys.stderr)
-
-
-def _percent(tell: Callable[[str], None]) -> Callable[[int, int], None]:
-    """One step of a bar of a hundred for every hundredth done."""
-    told = 0
-
-    def so_far(done: int, total: int) -> None:
-        nonlocal told
-        while told < 100 * done // total:
-            told += 1
-            tell(f"{done:,} of {total:,} answered")
-
-    return so_far
 
 
 def _show(table: "Table") -> None:

@@ -9,12 +9,13 @@ from types import TracebackType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from regard.commands.show import console, count
+from regard.listener import Listener
 from regard.training.events import Ended, Event, Prepared, Started, Step, Validated
 
 PLAIN_EVERY = 10.0  # seconds between plain lines
 
 
-class Reporter:
+class Reporter(Listener):
     """Call it with every event."""
 
     def __init__(self, as_json: bool = False, silent: bool = False) -> None:
@@ -24,6 +25,7 @@ class Reporter:
         self._total, self._first, self._unit = 0, 0, ""
         self._began = self._spoke = time.monotonic()
         self._recent: list[Step] = []
+        self._work = ""
 
     def __enter__(self) -> "Reporter":
         return self
@@ -58,6 +60,11 @@ class Reporter:
             print(text, file=sys.stderr)
         elif not self.silent:
             console.print(text, style="yellow", markup=False, soft_wrap=True)
+
+    def at(self, work: str, done: int = 0, total: int = 0) -> None:
+        if work != self._work:
+            self._work = work
+            self.say(work)
 
     def _start(self, event: Started) -> None:
         self._total, self._first, self._began = event.total, event.step, time.monotonic()

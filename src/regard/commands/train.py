@@ -26,7 +26,7 @@ def train(
     stop, folder, last = Stop(), Path(), None
     silent = os.environ.get("RANK", "0") != "0"
     with stop.on_signals(), Reporter(json, silent) as report:
-        for event in training(recipe, *(overrides or ()), out=out, resume=resume, tell=report.say, stop=stop):
+        for event in training(recipe, *(overrides or ()), out=out, resume=resume, listener=report, stop=stop):
             folder = event.folder if isinstance(event, Started) else folder
             last = event
             report(event)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.commands.show import console
-from regard.data.lines import one_line
+from regard.commands.shown import Shown
+from regard.datasets.lines import one_line
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def translate(
 
     lines = _lines(text, file)
     keys = ["task.shortlist=true"] if shortlist else []
-    trained = open_run(run, *keys, tell=lambda said: print(said, file=sys.stderr), int8=int8)
+    trained = open_run(run, *keys, listener=Shown(), int8=int8)
     translator = translator_of(trained).resized(beam, n_best)
     shown = 0
     for some in waiting(lines, TOGETHER):
@@ -58,7 +59,7 @@ def _lines(text: list[str] | None, file: Path | None) -> Iterator[str]:
 
 
 def _read(file: Path | None) -> Iterator[str]:
-    from regard.data.lines import bare_lines, raw_lines
+    from regard.datasets.lines import bare_lines, raw_lines
 
     for number, line in enumerate(raw_lines(file) if file else bare_lines(_pipe()), 1):
         try:

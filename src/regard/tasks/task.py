@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 import torch
 from torch import Tensor
 
-from regard.data.data import Data, Report, Split
+from regard.datasets.data import Data, Report, Split
+from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
 
 Kept = Mapping[str, bytes]
@@ -100,7 +101,7 @@ class Exam:
     split: Split
     quick: bool = False
     stopped: Callable[[], bool] = lambda: False
-    progress: Callable[[int, int], None] = lambda *_: None
+    listener: Listener = SILENT
 
 
 class Task(ABC):
@@ -128,7 +129,7 @@ class Task(ABC):
         self.kept = kept
 
     @abstractmethod
-    def prepare(self, tell: Callable[[str], None]) -> dict[Split, Report]:
+    def prepare(self, listener: Listener) -> dict[Split, Report]:
         """Read the data and make them ready for training; say what became of each split."""
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.data import Report, Split
+from regard.datasets.data import Report, Split
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from regard.errors import RecipeError
-from regard.runs import Run
+from regard.run import Run
 from regard.training.events import Ended, Event, Saved, Started, Step, Validated
 
 EVERY = 10

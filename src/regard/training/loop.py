@@ -9,7 +9,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from regard.disk.tensors import Tensors
 from regard.errors import FailedError, InputError
 from regard.model.assembly import Assembly
-from regard.runs import Checkpoint, Run
+from regard.run import Checkpoint, Run
 from regard.tasks.task import Exam
 from regard.training.events import Ended, Event, Saved, Started, Step, Validated
 from regard.training.learner import Learner

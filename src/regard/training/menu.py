@@ -1,6 +1,6 @@
 """The whole menu: what a recipe may say about its task, data, tokenizer, model, training and decoding."""
 
-from regard.data.menu import SLOTS as DATA
+from regard.datasets.menu import SLOTS as DATA
 from regard.decoding.menu import SLOTS as DECODING
 from regard.model.menu import MENU as MODEL
 from regard.recipe import Menu, Slot

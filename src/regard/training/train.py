@@ -9,13 +9,14 @@ from typing import Any
 import torch
 
 from regard.allocator import keep_memory
-from regard.data.data import Report, Split
+from regard.datasets.data import Report, Split
 from regard.errors import InputError, RecipeError
+from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
 from regard.model.weights import load, shell
 from regard.recipe import Recipe
 from regard.recipe.read import is_run
-from regard.runs import Checkpoint, Run
+from regard.run import Checkpoint, Run
 from regard.tasks.task import Task
 from regard.training.events import Event, Prepared, Started
 from regard.training.learner import Learner
@@ -55,7 +56,7 @@ def training(
     *overrides: str,
     out: str | Path | None = None,
     resume: bool = False,
-    tell: Callable[[str], None] = print,
+    listener: Listener = SILENT,
     stop: Stop | None = None,
 ) -> Iterator[Event]:
     """Everything that happens while a recipe's model is trained in a run folder, begun or gone on with."""
@@ -66,7 +67,7 @@ def training(
     settings: TrainingOptions = asked.wants("training").build()
     _refuse(asked, settings)
     with processes(settings.machine.device) as together:
-        task, reports = _prepared(asked, run, together, tell)
+        task, reports = _prepared(asked, run, together, listener)
         complete = asked.sized(task.sizes(), MENU)
         task.check(shell(complete.model.build))
         if together.leads:
@@ -77,7 +78,7 @@ def training(
         run = run or Run.open(folder)
         _same(run, complete, task)
         with run.hold() if together.leads else nullcontext():
-            checkpoint = _newest(run, tell if together.leads else lambda _: None)
+            checkpoint = _newest(run, listener if together.leads else SILENT)
             model = _model(complete, settings.seed, checkpoint)
             with closing(Learner(model, task, settings, together)) as learner:
                 loop = Loop(learner, run, lambda weights: load(shell(complete.model.build), weights), stop or Stop())
@@ -109,18 +110,18 @@ def _free(folder: Path) -> Path:
 
 
 def _prepared(
-    recipe: Recipe, run: Run | None, together: Processes, tell: Callable[[str], None]
+    recipe: Recipe, run: Run | None, together: Processes, listener: Listener
 ) -> tuple[Task, dict[Split, Report]]:
     """The task with its data ready. The leading process reads them first; the others find them in the cache."""
     kept = None if run is None else run.files
     part = recipe.wants("task")
     task: Task = part.build(kept)
-    reports = task.prepare(tell) if together.leads else {}
+    reports = task.prepare(listener) if together.leads else {}
     if together.size > 1:
         kept = together.share(task.files() if together.leads and kept is None else kept)
         if not together.leads:
             task = part.build(kept)
-            task.prepare(lambda _: None)
+            task.prepare(SILENT)
     return task, reports
 
 
@@ -147,8 +148,8 @@ def _model(recipe: Recipe, seed: int, checkpoint: Checkpoint | None) -> Assembly
     return model
 
 
-def _newest(run: Run, tell: Callable[[str], None]) -> Checkpoint | None:
-    checkpoint = run.newest(tell, to_resume=True)
+def _newest(run: Run, listener: Listener) -> Checkpoint | None:
+    checkpoint = run.newest(listener, to_resume=True)
     if checkpoint is None and run.checkpoints():
         raise InputError(f"{run.folder}: none of its checkpoints is whole; train a new run in another --out")
     return checkpoint

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from heard import Heard
 from tiny import TOY, ordered, prepared, seq2seq
 from torch import Tensor
 
@@ -120,9 +121,9 @@ def test_what_is_translated_is_compared_with_its_own_reference(
 
 
 def test_how_far_it_has_come_is_told(task: Translation, model: Seq2Seq) -> None:
-    told: list[tuple[int, int]] = []
-    task.evaluate(task.answerer(model), Exam(task.data, "valid", progress=lambda *so_far: told.append(so_far)))
-    assert told == [(done, 9) for done in range(1, 10)]
+    heard = Heard()
+    task.evaluate(task.answerer(model), Exam(task.data, "valid", listener=heard))
+    assert heard.works == [("answering", done, 9) for done in range(1, 10)]
 
 
 def test_an_exam_stops_when_asked(task: Translation, model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:

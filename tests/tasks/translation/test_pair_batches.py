@@ -6,11 +6,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.data import Report
-from regard.data.encode import Encoded
-from regard.data.rows import Rows
-from regard.data.tokenizer import Characters, Tokenizer
-from regard.data.tokenizer.trainer import BOS, EOS, PAD
+from regard.datasets.data import Report
+from regard.datasets.encode import Encoded
+from regard.datasets.rows import Rows
+from regard.datasets.tokenizer import Characters, Tokenizer
+from regard.datasets.tokenizer.trainer import BOS, EOS, PAD
 from regard.tasks.translation.batches import PairBatch, PairBatches
 from regard.tasks.translation.tokenizers import TokenizerPair
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from regard.data.data import Report
-from regard.data.encode import Encoded
-from regard.data.rows import Rows
-from regard.data.tokenizer.trainer import LEAST
+from regard.datasets.data import Report
+from regard.datasets.encode import Encoded
+from regard.datasets.rows import Rows
+from regard.datasets.tokenizer.trainer import LEAST
 from regard.disk.tensors import tensor_bytes
 from regard.errors import InputError
 from regard.tasks.translation.shortlist import EACH, FREQUENT, Shortlist

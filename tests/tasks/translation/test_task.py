@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from heard import Heard
 from tiny import STACKS, TOY, ordered, prepared, seq2seq
 from torch import Tensor
 
-from regard.data.tokenizer.trainer import BOS, LEAST
-from regard.data.toys import Toys
+from regard.datasets.tokenizer.trainer import BOS, LEAST
+from regard.datasets.toys import Toys
 from regard.errors import InputError, RecipeError
+from regard.listener import SILENT
 from regard.model.assembly import Seq2Seq
 from regard.model.build import build
 from regard.tasks.task import Batch, Batches
@@ -150,7 +152,7 @@ def test_the_task_says_what_the_model_and_the_run_need(task: Translation) -> Non
 def test_what_is_kept_is_taken_instead_of_a_new_vocabulary(task: Translation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.TokenizerPair, "train", None)
     again = ordered(tokenizer="characters").build(task.files())
-    again.prepare(lambda _: None)
+    again.prepare(SILENT)
     assert again.files() == task.files()
     assert torch.equal(again.batches(1)[5].labels, task.batches(1)[5].labels)
 
@@ -206,8 +208,8 @@ def test_what_becomes_of_the_data_is_reported(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("a b\tb a\n" * 5 + "a\t\n" + "a b c d\td c b a\n" + "no tab\n" + "b\tb\n" * 9)
     (tmp_path / "valid.tsv").write_text("c\tc\n\nc c c c\tc\n")
     data = {"kind": "files", "train": str(tmp_path / "train.tsv"), "valid": str(tmp_path / "valid.tsv")}
-    said: list[str] = []
-    reports = ordered(data, max_length=3).build(None).prepare(said.append)
+    heard = Heard()
+    reports = ordered(data, max_length=3).build(None).prepare(heard)
     assert list(reports) == ["train", "valid"]
     assert reports["train"].kept == 14
     assert reports["train"].left_out == {
@@ -216,7 +218,8 @@ def test_what_becomes_of_the_data_is_reported(tmp_path: Path) -> None:
         "not UTF-8 or not in the form asked for": [1, 8],
     }
     assert str(reports["valid"]) == "1, 2 left out: 1 with an empty side (line 2); 1 over 3 tokens (line 3)"
-    assert said == ["learning the vocabulary", "encoding the train data", "encoding the valid data"]
+    works = [work for work, _, _ in heard.works]
+    assert works == ["learning the vocabulary", "encoding the train data", "encoding the valid data"]
 
 
 def test_data_of_nothing_but_long_sentences_are_refused() -> None:

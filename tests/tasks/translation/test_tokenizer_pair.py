@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from regard.data.data import Split
-from regard.data.pairs import Pair, Pairs
-from regard.data.tokenizer import Bpe, Characters, TokenizerTrainer, Unigram, Words
-from regard.data.tokenizer.trainer import BOS, EOS, PAD
+from regard.datasets.data import Split
+from regard.datasets.pairs import Pair, Pairs
+from regard.datasets.tokenizer import Bpe, Characters, TokenizerTrainer, Unigram, Words
+from regard.datasets.tokenizer.trainer import BOS, EOS, PAD
 from regard.errors import InputError, RecipeError
 from regard.tasks.translation import tokenizers as module
 from regard.tasks.translation.tokenizers import SpecialIds, TokenizerPair

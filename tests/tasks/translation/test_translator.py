@@ -8,8 +8,8 @@ import pytest
 import torch
 from tiny import STACKS, seq2seq
 
-from regard.data.tokenizer import Bpe, Characters, Words
-from regard.data.tokenizer.trainer import BOS, EOS, LEAST, PAD
+from regard.datasets.tokenizer import Bpe, Characters, Words
+from regard.datasets.tokenizer.trainer import BOS, EOS, LEAST, PAD
 from regard.decoding.beam import Beam
 from regard.decoding.engine import Engine
 from regard.decoding.request import Finished, Hypothesis, Request

@@ -4,7 +4,8 @@ from typing import Any
 
 import torch
 
-from regard.data.tokenizer.trainer import EOS, LEAST
+from regard.datasets.tokenizer.trainer import EOS, LEAST
+from regard.listener import SILENT
 from regard.model.assembly import Seq2Seq
 from regard.model.build import build
 from regard.recipe import Part
@@ -50,5 +51,5 @@ def prepared(data: Any = None, tokenizer: Any = "words", decoding: Any = "greedy
     """The task with its data ready, as training has it."""
     task = ordered(data, tokenizer, decoding, **said).build(None)
     assert isinstance(task, Translation)
-    task.prepare(lambda _: None)
+    task.prepare(SILENT)
     return task

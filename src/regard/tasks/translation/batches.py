@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from regard.data.batches import Buckets
-from regard.data.encode import Encoded
-from regard.data.rows import Numbers, padded
+from regard.datasets.batches import Buckets
+from regard.datasets.encode import Encoded
+from regard.datasets.rows import Numbers, padded
 from regard.tasks.translation.tokenizers import SpecialIds
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.data.lines import one_line
+from regard.datasets.lines import one_line
 from regard.pictures import canvas, write
 from regard.tasks.task import Evaluation, Table
 from regard.tasks.translation.scores import Bin

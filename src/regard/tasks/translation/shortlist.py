@@ -12,9 +12,9 @@ from jaxtyping import Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.data.encode import Encoded
-from regard.data.rows import Numbers, Rows
-from regard.data.tokenizer.trainer import LEAST
+from regard.datasets.encode import Encoded
+from regard.datasets.rows import Numbers, Rows
+from regard.datasets.tokenizer.trainer import LEAST
 from regard.disk.tensors import parse_tensors, tensor_bytes
 from regard.errors import InputError
 

@@ -2,20 +2,20 @@
 
 import json
 import time
-from collections.abc import Callable
 from functools import cached_property
 from itertools import islice
 from math import exp
 
-from regard.data.data import Report, Split
-from regard.data.encode import Encoded, encode
-from regard.data.files import Files
-from regard.data.pairs import Pair, Pairs
-from regard.data.tokenizer import TokenizerTrainer
+from regard.datasets.data import Report, Split
+from regard.datasets.encode import Encoded, encode
+from regard.datasets.files import Files
+from regard.datasets.pairs import Pair, Pairs
+from regard.datasets.tokenizer import TokenizerTrainer
 from regard.decoding.sample import Greedy
 from regard.decoding.search import Search
 from regard.disk import parse_json
 from regard.errors import InputError, RecipeError
+from regard.listener import SILENT, Listener
 from regard.model.assembly import Seq2Seq
 from regard.recipe import Count, Part, Share, choose
 from regard.tasks.task import Exam, Kept, Loss, Task
@@ -73,24 +73,24 @@ class Translation(Task):
         """Those the run has kept, or else learnt now."""
         return TokenizerPair.train(self.data, self._trainer) if self.kept is None else TokenizerPair.open(self.kept)
 
-    def prepare(self, tell: Callable[[str], None]) -> dict[Split, Report]:
+    def prepare(self, listener: Listener) -> dict[Split, Report]:
         if self.kept is None:
-            tell("learning the vocabulary")
-        if not len(self._encoded("train", tell)):
+            listener.at("learning the vocabulary")
+        if not len(self._encoded("train", listener)):
             raise InputError(f"no training pair has at most {self.max_length} tokens a side; raise task.max_length")
         if not self.longest:
             raise InputError("the tokenizer knows nothing of any training source; choose another tokenizer")
         self._scored = list(islice(self.data.read("valid"), SCORED))  # after this no file of the user is read again
-        return {split: self._encoded(split, tell).report for split in ("train", "valid")}
+        return {split: self._encoded(split, listener).report for split in ("train", "valid")}
 
-    def _encoded(self, split: Split, tell: Callable[[str], None] = lambda _: None) -> Encoded:
+    def _encoded(self, split: Split, listener: Listener = SILENT) -> Encoded:
         if split not in self._splits:
-            self._splits[split] = self._encode(self.data, split, tell)
+            self._splits[split] = self._encode(self.data, split, listener)
         return self._splits[split]
 
-    def _encode(self, data: Pairs, split: Split, tell: Callable[[str], None] = lambda _: None) -> Encoded:
+    def _encode(self, data: Pairs, split: Split, listener: Listener = SILENT) -> Encoded:
         two = self.tokenizers
-        encoded = encode(data, split, (two.source, two.target), tell)
+        encoded = encode(data, split, (two.source, two.target), listener)
         return encoded.within(self.max_length, f"over {self.max_length} tokens")
 
     @cached_property
@@ -158,7 +158,7 @@ class Translation(Task):
         start, translations = time.perf_counter(), [""] * len(read)
         for done, (row, found) in enumerate(answerer.stream(sources, exam.stopped), 1):
             translations[row] = found.text
-            exam.progress(done, len(read))
+            exam.listener.at("answering", done, len(read))
         seconds = time.perf_counter() - start
         if exam.stopped():
             return None

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from regard.data.pairs import Pairs
-from regard.data.tokenizer import Tokenizer, TokenizerTrainer
+from regard.datasets.pairs import Pairs
+from regard.datasets.tokenizer import Tokenizer, TokenizerTrainer
 from regard.disk import parse_json
 from regard.errors import InputError, RecipeError
 from regard.tasks.task import Kept

@@ -12,7 +12,7 @@ from regard.decoding.request import Finished, Hypothesis, Request
 from regard.decoding.resize import resized
 from regard.decoding.runner import StoppedError
 from regard.decoding.search import Search
-from regard.look.alignment import Alignment, align
+from regard.looking.alignment import Alignment, align
 from regard.model.assembly import Seq2Seq
 from regard.tasks.translation.shortlist import Shortlist
 from regard.tasks.translation.tokenizers import TokenizerPair

@@ -1,0 +1,30 @@
+"""What a recipe may say about data and tokenizers."""
+
+from regard.datasets.dates import Dates
+from regard.datasets.files import Files
+from regard.datasets.numbers import Numbers
+from regard.datasets.pairs import Pairs
+from regard.datasets.phrases import Phrases
+from regard.datasets.tokenizer import Bpe, Characters, Pretrained, TokenizerTrainer, Unigram, Words
+from regard.datasets.toys import Toys
+from regard.recipe import Slot
+
+HINT = """say what to learn from: data.train=FILE (FILE.de and FILE.en) data.source=de data.target=en
+or take built-in data: data.kind=numbers; `regard menu pairs` lists them all"""
+
+SLOTS = (
+    Slot("pairs", Pairs, "data: sentence pairs to learn from", {
+        "files": Files,
+        "numbers": Numbers,
+        "dates": Dates,
+        "phrases": Phrases,
+        "toy": Toys,
+    }, default="files", hint=HINT),
+    Slot("tokenizer", TokenizerTrainer, "how text is cut", {
+        "bpe": Bpe,
+        "unigram": Unigram,
+        "words": Words,
+        "characters": Characters,
+        "pretrained": Pretrained,
+    }, default="bpe"),
+)  # fmt: skip

@@ -1,0 +1,88 @@
+"""How a tokenizer is learnt from text: the contract, and what all four ways share.
+
+All work on the bytes of the text (each written as one printable character), and all know the 256
+bytes: what a vocabulary does not hold as a whole is spelt out, and no character is ever lost.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from tokenizers import Tokenizer as Engine
+from tokenizers import decoders, models, normalizers, pre_tokenizers
+
+from regard.datasets.tokenizer.tokenizer import Tokenizer, open_engine
+from regard.errors import RecipeError
+from regard.recipe import Number
+
+SPECIAL = ("<pad>", "<bos>", "<eos>")
+PAD, BOS, EOS = range(3)
+LEAST = len(SPECIAL) + 256
+USUAL = 8000
+PREFIX = " "
+
+
+class TokenizerTrainer(ABC):
+    """Where a tokenizer comes from."""
+
+    joint = True
+    """Whether several sides of the data share one vocabulary."""
+
+    @abstractmethod
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        """A tokenizer for texts like these."""
+
+
+class ByteTrainer(TokenizerTrainer):
+    """Learns a vocabulary of `vocab_size` tokens that spells what it does not know; 0 means 8,000, or what there is."""
+
+    least_share = 0.0
+
+    def __init__(self, *, vocab_size: Number = 0, joint: bool = True, lowercase: bool = False) -> None:
+        if 0 < vocab_size < LEAST:
+            raise ValueError(
+                f"vocab_size: wanted at least {LEAST} (256 bytes and {', '.join(SPECIAL)}), given {vocab_size}"
+            )
+        self.asked, self.vocab_size = vocab_size, vocab_size or USUAL
+        self.joint, self.lowercase = joint, lowercase
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        made = json.loads(self.learn(texts).to_str())
+        made["added_tokens"] = []  # so that a text that says "<eos>" ends nothing
+        tokenizer = Tokenizer(open_engine(made), PAD, BOS, EOS, PREFIX)
+        if len(tokenizer) < self.asked * self.least_share:
+            raise RecipeError(
+                f"tokenizer.vocab_size: the text gives a vocabulary of {len(tokenizer):,} at most, not "
+                f"{self.vocab_size:,}; say tokenizer.vocab_size={len(tokenizer)} or fewer"
+            )
+        return tokenizer
+
+    @abstractmethod
+    def learn(self, texts: Iterable[str]) -> Engine:
+        """The library's tokenizer with its vocabulary, the special tokens first."""
+
+    def shell(self, model: models.Model) -> Engine:
+        """Everything but the vocabulary: a space before the first word, words apart, bytes as letters."""
+        shell = Engine(model)
+        lower = [normalizers.Lowercase()] if self.lowercase else []
+        shell.normalizer = normalizers.Sequence([*lower, normalizers.Prepend(PREFIX)])
+        shell.pre_tokenizer = self.apart()
+        shell.decoder = decoders.ByteLevel()
+        return shell
+
+    def apart(self) -> pre_tokenizers.PreTokenizer:
+        """Where text is cut before anything is learnt: between words."""
+        return pre_tokenizers.ByteLevel(add_prefix_space=False)
+
+
+def alphabet() -> list[str]:
+    """The 256 bytes as printable characters, in a fixed order."""
+    return sorted(pre_tokenizers.ByteLevel.alphabet())
+
+
+def batched(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Texts by the thousand, as the library takes them fastest."""
+    texts = iter(texts)
+    while batch := list(islice(texts, 4096)):
+        yield batch

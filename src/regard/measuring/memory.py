@@ -1,0 +1,44 @@
+"""Peak memory of one piece of work, each in a fresh process."""
+
+import multiprocessing
+import resource
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def peak(prepare: Callable[..., Callable[[], Any]], arguments: tuple[Any, ...], warm: tuple[Any, ...]) -> int:
+    """Bytes by which the process grew at its highest while it ran what `prepare(*arguments)` returned.
+
+    A server process has torch loaded and forks one child for each measurement, so that nothing an
+    earlier one left behind is counted.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["regard.measuring.attention"])
+    receive, send = context.Pipe(duplex=False)
+    child = context.Process(target=_measure, args=(send, prepare, arguments, warm))
+    child.start()
+    send.close()
+    try:
+        grown: int = receive.recv()
+    except EOFError as error:
+        raise MemoryError("the measured process was ended, most likely for want of memory") from error
+    finally:
+        child.join()
+    return grown
+
+
+def _measure(
+    send: Any, prepare: Callable[..., Callable[[], Any]], arguments: tuple[Any, ...], warm: tuple[Any, ...]
+) -> None:
+    prepare(*warm)()  # what threads and libraries take once and for all is not counted
+    run = prepare(*arguments)
+    before = _highest()
+    run()
+    send.send(max(0, _highest() - before))
+
+
+def _highest() -> int:
+    """The most memory this process has held, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

@@ -1,0 +1,343 @@
+"""A user's own files: every form read alike, nothing lost in silence, and no pair in two splits."""
+
+import gzip
+import json
+import lzma
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.datasets.data import SPLITS, Report, Split
+from regard.datasets.files import BAD, ELSEWHERE, EMPTY, Files
+from regard.datasets.pairs import Pair
+from regard.errors import InputError
+
+few = settings(deadline=None, max_examples=30, derandomize=True)
+PAIRS: list[Pair] = [
+    ("Ein Hund.", "A dog."),
+    ("  Zwei  Männer ", "Two  men"),
+    ("한국어", "Korean 😀"),
+    ("a\u2028b", "c\x85d"),
+]
+WHOLE: list[Pair] = [(source.strip(), target.strip()) for source, target in PAIRS]
+PACK: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
+FORMS = ("parallel", "tsv", "jsonl", "nested", "column")
+
+
+def form(kind: str, pairs: list[Pair], end: str = "\n") -> dict[str, str]:
+    """The names and contents of the files of one form."""
+    match kind:
+        case "parallel":
+            return {
+                f"train.{side}": "".join(pair[place] + end for pair in pairs) for place, side in enumerate(("de", "en"))
+            }
+        case "tsv":
+            return {"train.tsv": "".join(f"{source}\t{target}{end}" for source, target in pairs)}
+        case "column":
+            return {"train.tsv": "".join(f"{source}\t{target}\tsome note{end}" for source, target in pairs)}
+        case "jsonl":
+            rows: list[dict[str, object]] = [{"id": 7, "en": target, "de": source} for source, target in pairs]
+        case _:
+            rows = [{"id": 7, "translation": {"de": source, "en": target}} for source, target in pairs]
+    return {"train.jsonl": "".join(json.dumps(row) + end for row in rows)}
+
+
+def put(folder: Path, files: dict[str, str], packed: str = "") -> str:
+    """Write files, and give the name by which a recipe calls them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / f"{name}{packed}").write_bytes(PACK[packed](text.encode()))
+    name = next(iter(files))
+    return str(folder / (name.removesuffix(".de") if name.endswith(".de") else name + packed))
+
+
+def files(train: str, valid_share: float = 0.0, test_share: float = 0.0, valid: str = "", seed: int = 1) -> Files:
+    shares = {"valid_share": valid_share, "test_share": test_share}
+    return Files(train=train, valid=valid, source="de", target="en", seed=seed, **shares)
+
+
+def read(data: Files, split: Split) -> tuple[list[tuple[int, Pair]], Report]:
+    """Numbered pairs, and the report of them."""
+    report = Report()
+    return list(data.numbered(split, report)), report
+
+
+def tsv(folder: Path, lines: list[str | bytes], name: str = "train") -> str:
+    raw = [line.encode() if isinstance(line, str) else line for line in lines]
+    (folder / f"{name}.tsv").write_bytes(b"".join(line + b"\n" for line in raw))
+    return str(folder / f"{name}.tsv")
+
+
+@pytest.mark.parametrize("packed", PACK)
+@pytest.mark.parametrize("kind", FORMS)
+def test_every_form_gives_the_same_pairs(kind: str, packed: str, tmp_path: Path) -> None:
+    assert list(files(put(tmp_path, form(kind, PAIRS), packed)).read("train")) == WHOLE
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("kind", FORMS)
+def test_line_ends_and_byte_order_marks_are_no_text(kind: str, mark: str, end: str, tmp_path: Path) -> None:
+    marked = {name: mark + text.removesuffix(end) for name, text in form(kind, PAIRS, end).items()}
+    assert list(files(put(tmp_path, marked)).read("train")) == WHOLE
+
+
+def test_a_json_key_may_be_called_translation(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text('{"text": "Hund", "translation": "dog"}\n')
+    data = Files(train=str(tmp_path / "train.jsonl"), source="text", target="translation", valid_share=0.0)
+    assert list(data.read("train")) == [("Hund", "dog")]
+
+
+@pytest.mark.parametrize(("shorter", "longer", "counts"), [("de", "en", (3, 5)), ("en", "de", (0, 5))])
+def test_files_that_do_not_belong_together_are_refused(
+    shorter: str, longer: str, counts: tuple[int, int], tmp_path: Path
+) -> None:
+    for side, count in zip((shorter, longer), counts, strict=True):
+        (tmp_path / f"train.{side}").write_text("a line\n" * count)
+    said = f"train.{shorter} has {counts[0]} lines and {tmp_path}/train.{longer} has {counts[1]}: they do not belong"
+    with pytest.raises(InputError, match=re.escape(said)):
+        list(files(f"{tmp_path}/train").read("train"))
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_an_empty_file_is_refused(kind: str, tmp_path: Path) -> None:
+    name = put(tmp_path, form(kind, []))
+    with pytest.raises(InputError, match=f"^{re.escape(name)}: no sentence pair in it$"):
+        list(files(name).read("train"))
+
+
+def test_what_is_left_out_is_counted_with_its_first_lines(tmp_path: Path) -> None:
+    lines: list[str | bytes] = [f"a {n}\tb {n}" for n in range(60)]
+    lines[4] = "\tonly english"
+    lines[9] = "only german\t  "
+    lines[20] = ""
+    lines[30] = b"not \xff UTF-8\tsome"
+    lines[31] = "no tab"
+    lines[40] = b"zero\0\tzero"
+    data = files(tsv(tmp_path, lines))
+    for _ in range(2):  # a report of its own each time
+        found, report = read(data, "train")
+        assert len(found) == report.kept == 54
+        assert [number for number, _ in found] == [n + 1 for n in range(60) if n not in (4, 9, 20, 30, 31, 40)]
+        assert str(report) == (
+            "54, 6 left out: 3 with an empty side (lines 5, 10, 21); "
+            "3 not UTF-8 or not in the form asked for (lines 31, 32, 41)"
+        )
+
+
+def test_an_empty_or_broken_line_of_one_file_takes_its_partner_with_it(tmp_path: Path) -> None:
+    (tmp_path / "train.de").write_bytes(b"eins\n\ndrei\n\xe4\n" + b"mehr\n" * 40)
+    (tmp_path / "train.en").write_bytes(b"one\ntwo\nthree\nfour\n" + b"more\n" * 40)
+    data = files(f"{tmp_path}/train")
+    assert list(data.read("train")) == [("eins", "one"), ("drei", "three"), *[("mehr", "more")] * 40]
+    found, report = read(data, "train")
+    assert report.left_out == {EMPTY: [1, 2], BAD: [1, 4]}
+    assert found[1] == (3, ("drei", "three"))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *("{", "[1]", "null", "5", '"text"', '{"de": "a"}', '{"de": "a", "en": 5}', '{"translation": 5}', "[" * 99_999),
+        *('{"de": "half \\ud83d", "en": "b"}', '{"de": "a", "en": "\\udc00"}', '{"translation": {"de": "a"}}'),
+    ],
+    ids=lambda row: row[:40],
+)
+def test_a_row_of_another_kind_is_counted(row: str, tmp_path: Path) -> None:
+    whole = '{"de": "a 😀", "en": "b"}\n'
+    (tmp_path / "train.jsonl").write_text(whole * 10 + row + "\n" + whole * 10)
+    data = files(f"{tmp_path}/train.jsonl", valid_share=0.1)
+    assert Counter(pair for split in ("train", "valid") for pair in data.read(split)) == {("a 😀", "b"): 20}
+    assert read(data, "train")[1].left_out == {BAD: [1, 11]}
+
+
+def test_what_is_mostly_no_text_is_refused(tmp_path: Path) -> None:
+    lines: list[str | bytes] = [f"a {n}\tb" for n in range(18)]
+    data = files(tsv(tmp_path, [*lines, b"\xff\tb", b"\xff\tb"]))
+    assert len(list(data.read("train"))) == 18
+    data = files(tsv(tmp_path, [*lines, *[b"\xff\tb"] * 3]))
+    with pytest.raises(InputError, match=r"train\.tsv: 3 of 21 lines are not UTF-8 text in the form asked for; is it"):
+        list(data.read("train"))
+
+
+@pytest.mark.parametrize(
+    "text", ["Ein Hund\tA dog\n".encode("utf-16"), bytes(range(256)) * 9, gzip.compress(b"a\tb\n", mtime=0)]
+)
+def test_what_is_no_text_at_all_is_refused(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_bytes(text)
+    with pytest.raises(InputError, match="is it text"):
+        list(files(f"{tmp_path}/train.tsv").read("train"))
+
+
+@pytest.mark.parametrize("packed", [".gz", ".xz"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "plain"])
+def test_a_damaged_package_is_refused(packed: str, damage: str, tmp_path: Path) -> None:
+    whole = PACK[packed]("".join(f"{n * n}\t{n**3}\n" for n in range(2_000)).encode())
+    middle = bytes(byte ^ 0x5A for byte in whole[200:400])
+    damaged = {"cut": whole[:-300], "changed": whole[:200] + middle + whole[400:], "plain": b"a\tb\n"}[damage]
+    (tmp_path / f"train.tsv{packed}").write_bytes(damaged)
+    with pytest.raises(InputError, match=rf"train\.tsv{packed}: cannot be read: "):
+        list(files(f"{tmp_path}/train.tsv{packed}").read("train"))
+
+
+def test_lines_that_are_held_out_in_a_file_are_told_with_their_numbers(tmp_path: Path) -> None:
+    train = tsv(tmp_path, [f"{n}\t{n}" for n in range(30)])
+    valid = tsv(tmp_path, ["5\t5", "", "17\t17", "v\tv"], "valid")
+    test = tsv(tmp_path, ["29\t29"], "test")
+    data = Files(train=train, valid=valid, test=test, source="de", target="en")
+    reports = {split: read(data, split)[1] for split in SPLITS}
+    assert reports["train"] == Report(27, {ELSEWHERE: [3, 6, 18, 30]})
+    assert str(reports["train"]) == "27, 3 left out: 3 also held out (lines 6, 18, 30)"
+    assert reports["valid"] == Report(3, {EMPTY: [1, 2]})
+    assert reports["test"] == Report(1)
+
+
+def test_held_out_shares_do_not_repeat_what_is_wrong_with_the_training_file(tmp_path: Path) -> None:
+    lines: list[str | bytes] = [f"{n}\t{n}" for n in range(200)]
+    lines[3], lines[4] = "", b"\xff\tx"
+    data = files(tsv(tmp_path, lines), 0.2, 0.2)
+    reports = {split: read(data, split)[1] for split in SPLITS}
+    assert reports["train"].left_out == {EMPTY: [1, 4], BAD: [1, 5]}
+    assert reports["valid"].left_out == reports["test"].left_out == {}
+    assert sum(report.kept for report in reports.values()) == 198
+    assert reports["valid"].kept > 20 < reports["test"].kept
+
+
+def test_nothing_but_troubles_is_refused_with_them(tmp_path: Path) -> None:
+    name = tsv(tmp_path, ["a\t", "\tb"])
+    with pytest.raises(InputError, match=r"train\.tsv: no sentence pair in it; 0, 2 left out: 2 with an empty side"):
+        list(files(name).read("train"))
+
+
+def test_a_file_that_may_not_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, opened = files(tsv(tmp_path, ["a\tb"])), Path.open
+
+    def refuse(path: Path, *rest: str) -> object:
+        if path.suffix == ".tsv":
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *rest)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    for use in (data.fingerprint, lambda: list(data.read("train"))):
+        with pytest.raises(InputError, match=r"train\.tsv: cannot be read: .*Permission denied$"):
+            use()
+
+
+def test_a_missing_file_is_said_with_what_mends_it(tmp_path: Path) -> None:
+    said = f"{tmp_path}/train.source: no such file (nor packed as .gz or .xz); say data.source=… and data.target=…"
+    with pytest.raises(InputError, match=f"^{re.escape(said)}"):
+        list(Files(train=f"{tmp_path}/train").read("train"))
+    (tmp_path / "train.de").write_text("a\n")
+    with pytest.raises(InputError, match=r"train\.en: no such file \(nor packed as \.gz or \.xz\)$"):
+        list(files(f"{tmp_path}/train").read("train"))
+    with pytest.raises(InputError, match=r"train\.tsv: no such file$"):
+        list(files(f"{tmp_path}/train.tsv").read("train"))
+    with pytest.raises(InputError, match=r"train\.tsv: no such file$"):
+        files(f"{tmp_path}/train.tsv").fingerprint()
+
+
+TEXT = st.text("ab 한", max_size=3)
+SOME = st.lists(st.tuples(TEXT, TEXT), max_size=40)
+
+
+def whole(pairs: list[Pair]) -> list[Pair]:
+    return [(one.strip(), other.strip()) for one, other in pairs if one.strip() and other.strip()]
+
+
+@few
+@given(pairs=SOME, shares=st.tuples(st.floats(0, 0.4), st.floats(0, 0.4)), seed=st.integers(0, 3))
+def test_shares_part_no_equal_pairs_and_lose_none(pairs: list[Pair], shares: tuple[float, float], seed: int) -> None:
+    pairs = [*pairs, *((f"{n}", f"{n}") for n in range(30))] * 2
+    with tempfile.TemporaryDirectory() as folder:
+        name = tsv(Path(folder), [f"{one}\t{other}" for one, other in pairs])
+        data = files(name, *shares, seed=seed)
+        splits = {split: list(data.read(split)) for split in SPLITS}
+    assert sum((Counter(found) for found in splits.values()), Counter()) == Counter(whole(pairs))
+    assert sum(len(set(found)) for found in splits.values()) == len(set(whole(pairs)))
+    for found in splits.values():
+        assert found == [pair for pair in whole(pairs) if pair in {*found}]
+
+
+def test_shares_are_about_as_large_as_asked_for(tmp_path: Path) -> None:
+    name = tsv(tmp_path, [f"{n}\t{n}" for n in range(2_000)])
+    data, other = files(name, 0.2, 0.1), files(name, 0.2, 0.1, seed=2)
+    counts = [len(list(data.read(split))) for split in SPLITS]
+    assert counts == pytest.approx([1_400, 400, 200], rel=0.15)
+    assert list(other.read("valid")) != list(data.read("valid"))
+    assert not list(files(name).read("valid"))
+
+
+@few
+@given(train=SOME, valid=SOME, share=st.sampled_from([0.0, 0.5]))
+def test_what_is_in_a_validation_file_is_nowhere_else(train: list[Pair], valid: list[Pair], share: float) -> None:
+    """Neither in what is trained on, nor in a test share of it."""
+    own = [(f"{n}", f"{n}") for n in range(30)]
+    valid = [("v", "v"), *own[:10], *valid]
+    with tempfile.TemporaryDirectory() as folder:
+        names = [
+            tsv(Path(folder), [f"{one}\t{other}" for one, other in some], name)
+            for some, name in ((own + train, "train"), (valid, "valid"))
+        ]
+        data = files(names[0], 0.3, share, valid=names[1])
+        splits: dict[Split, list[Pair]] = {split: list(data.read(split)) for split in SPLITS}
+        _, found = read(data, "train")
+    assert splits["valid"] == whole(valid)
+    assert not {*splits["train"], *splits["test"]} & {*splits["valid"]}
+    assert {*splits["train"], *splits["test"]} == {*own, *whole(train)} - {*whole(valid)}
+    assert bool(splits["test"]) == bool(share)
+    assert found.count(ELSEWHERE) >= 10
+
+
+def test_the_fingerprint_is_that_of_the_content(tmp_path: Path) -> None:
+    here, there = (put(tmp_path / place, form("parallel", PAIRS)) for place in ("here", "there"))
+    known = files(here).fingerprint()
+    assert files(there).fingerprint() == known
+    os.utime(tmp_path / "here" / "train.de", (1, 1))
+    assert files(here).fingerprint() == known
+    with (tmp_path / "here" / "train.en").open("a") as file:
+        file.write(" ")
+    assert files(here).fingerprint() != known
+
+
+def test_files_are_looked_at_once_when_the_fingerprint_is_first_asked_for(tmp_path: Path) -> None:
+    """So that data that are moved or changed later do not stop a run."""
+    name = tsv(tmp_path, ["a\tb"])
+    data, late = files(name), files(name)
+    known = data.fingerprint()
+    Path(name).write_text("c\td\n")
+    assert data.fingerprint() == known
+    assert late.fingerprint() != known
+    Path(name).unlink()
+    assert data.fingerprint() == known
+    with pytest.raises(InputError, match="no such file"):
+        files(name).fingerprint()
+
+
+@pytest.mark.parametrize("kind", ["parallel", "jsonl", "nested"])
+def test_the_fingerprint_changes_with_what_is_read(kind: str, tmp_path: Path) -> None:
+    one = put(tmp_path, form(kind, PAIRS))
+    other = tsv(tmp_path, ["v\tv"], "valid")
+    data = [
+        files(one),
+        files(one, 0.5),
+        files(one, 0.0, 0.5),
+        files(one, 0.5, seed=2),
+        files(one, valid=other),
+        Files(train=one, test=other, source="de", target="en", valid_share=0.0),
+        Files(train=one, source="en", target="de", valid_share=0.0),
+    ]
+    assert len({some.fingerprint() for some in data}) == len(data)
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="source and target are both 'de'"):
+        Files(train="train", source="de", target="de")
+    with pytest.raises(ValueError, match="leave nothing to train on"):
+        Files(train="train", valid_share=0.5, test_share=0.5)
