@@ -60,7 +60,7 @@ MENU = Menu(
         "multihead": Multihead,
         "linear": LinearAttention,
     }),
-    Slot("pattern", Pattern, "who sees whom", {
+    Slot("pattern", Pattern, "which positions see which", {
         "full": Full,
         "causal": Causal,
         "window": Window,
