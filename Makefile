@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test slow check lint clean
+.PHONY: demo test slow check lint generated clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Regard needs Python 3.11 or newer")'
@@ -30,6 +30,10 @@ check: lint
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# What is written from the menu: the texts of `regard menu`, the schema for editors, docs/options.md.
+generated: $(READY)
+	$(BIN)/python -m regard.commands.generated
 
 clean:
 	rm -rf $(VENV) out

@@ -46,13 +46,6 @@ def test_a_recipe_s_own_tables_are_left_as_they_were() -> None:
     assert open_recipe(made) is made
 
 
-def test_the_schema_of_every_slot_is_json_and_closed() -> None:
-    for slot in MENU:
-        for entry in MENU.schema(slot.name)["oneOf"]:
-            assert entry["additionalProperties"] is False
-            assert entry["properties"]["kind"]["const"] in slot.entries
-
-
 def transformer(**options: object) -> dict[str, object]:
     return {"decoder": {"kind": "transformer", **options}}
 
@@ -61,11 +54,11 @@ BAD = {
     "unknown key": (transformer(attention={"kind": "multihead", "kv_head": 2}), [
         "model.decoder.attention.kv_head: unknown; did you mean 'kv_heads'?"]),
     "wrong type": (transformer(layers="six"), [
-        "model.decoder.layers: wanted a valid integer, given 'six'"]),
+        "model.decoder.layers: wanted a whole number ≥ 1, given 'six'"]),
     "out of range": (transformer(dropout=1.5), [
-        "model.decoder.dropout: wanted less than 1, given 1.5"]),
+        "model.decoder.dropout: wanted a number ≥ 0 and < 1, given 1.5"]),
     "wrong choice": ({"decoder": {"kind": "recurrent", "order": "bahdanaw"}}, [
-        "model.decoder.order: wanted 'bahdanau', 'luong', 'luong_feeding' or 'literal', given 'bahdanaw'"]),
+        "model.decoder.order: wanted one of bahdanau, luong, luong_feeding, literal, given 'bahdanaw'"]),
     "heads that do not divide": (transformer(attention={"kind": "multihead", "heads": 7}) | {"width": 100}, [
         "model.decoder.attention: heads: 7 heads do not divide width 100"]),
     "groups that do not divide": (transformer(attention={"kind": "multihead", "heads": 8, "kv_heads": 3}), [

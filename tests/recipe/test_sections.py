@@ -102,7 +102,7 @@ def test_more_can_be_said_about_a_section_that_is_there_by_default() -> None:
         ({"task": "reading", "data": {"kind": "phrases", "source": "en"}}, ""),
         (
             {"task": "reading", "data": {"kind": "phrases", "source": "xx"}},
-            "data.source: wanted 'en', 'de', ",
+            "data.source: wanted one of en, de, ",
         ),
         (
             {"task": "reading", "data": "phrases", "training": {"stepps": 3}},

@@ -85,15 +85,15 @@ def test_how_long_is_said_in_epochs_or_steps(
     [
         ({"epochs": 0}, "epochs and steps are both 0; say how long to train"),
         ({"stps": 3}, "training.stps: unknown; did you mean 'steps'?"),
-        ({"ema": 1.0}, "training.ema: wanted less than 1, given 1.0"),
+        ({"ema": 1.0}, "training.ema: wanted a number ≥ 0 and < 1, given 1.0"),
         ({"schedule": "cosin"}, "training.schedule.kind: no schedule is called 'cosin'; did you mean 'cosine'?"),
         (
             {"optimizer": {"kind": "adamw", "learning_rate": 0.0}},
-            "training.optimizer.learning_rate: wanted greater than 0, given 0.0",
+            "training.optimizer.learning_rate: wanted a number > 0, given 0.0",
         ),
         (
             {"machine": {"precision": "half"}},
-            "training.machine.precision: wanted 'auto', 'float32' or 'bfloat16', given 'half'",
+            "training.machine.precision: wanted one of auto, float32, bfloat16, given 'half'",
         ),
         ({"max_grad_norm": -1.0}, "training.max_grad_norm"),
         ({"smoothing": 1}, "training.smoothing: unknown; it is called task.label_smoothing now"),

@@ -90,9 +90,8 @@ def _whole(cards: "Cards") -> None:
 
 
 def _in_full(card: "KindCard", by_default: bool) -> None:
-    console.print(
-        Text.assemble("\n", (card.kind, "bold cyan"), ("  (if no kind is said)" if by_default else "", "dim"))
-    )
+    aside = "  (if no kind is said)" if by_default else f"  (added by {card.added})" if card.added else ""
+    console.print(Text.assemble("\n", (card.kind, "bold cyan"), (aside, "dim")))
     console.print(Padding(Text(card.about), (0, 0, 0, 2)))
     for paragraph in card.more.split("\n\n") if card.more else []:
         console.print(Padding(Text(paragraph, "dim"), (0, 0, 0, 2)))

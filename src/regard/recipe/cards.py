@@ -11,12 +11,13 @@ from regard.recipe.prose import described
 
 @dataclass(frozen=True)
 class KindCard:
-    """One choice: what it is in a sentence, `more` about it, and its options."""
+    """One choice: what it is in a sentence, `more` about it, its options, and who `added` it if not Regard."""
 
     kind: str
     about: str
     more: str
     options: list[Option]
+    added: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Cards:
         """What a menu says of itself."""
         slots = [
             SlotCard(slot.name, slot.about, slot.default, [
-                KindCard(kind, *described(part.entry), options(menu, part))
+                KindCard(kind, *described(part.entry), options(menu, part), slot.added.get(kind, ""))
                 for kind, part in menu.parts[slot.name].items()
             ])
             for slot in menu
@@ -61,6 +62,5 @@ class Cards:
 
 def _slot(table: Mapping[str, Any]) -> SlotCard:
     return SlotCard(table["name"], table["about"], table["default"], [
-        KindCard(kind["kind"], kind["about"], kind["more"], [Option(**option) for option in kind["options"]])
-        for kind in table["kinds"]
+        KindCard(**(kind | {"options": [Option(**option) for option in kind["options"]]})) for kind in table["kinds"]
     ])  # fmt: skip

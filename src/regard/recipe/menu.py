@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import ValidationError
 
 from regard.errors import RecipeError
 from regard.recipe.adding import check_entry
@@ -138,15 +138,3 @@ class Menu:
                 f"{place}.kind: no {slot} is called {kind!r}{renamed_kind(slot, kind) or nearest(str(kind), kinds)}"
             )
         return kinds[kind]
-
-    def schema(self, slot: str) -> dict[str, Any]:
-        """JSON schema of a slot, for editors and other programs."""
-        return {"oneOf": [self._entry_schema(part) for part in self.slots[slot].parts.values()]}
-
-    def _entry_schema(self, part: type[Part[Any]]) -> dict[str, Any]:
-        flat = {name for name in part.model_fields if name not in part.slots}
-        fields: dict[str, Any] = {name: (part.model_fields[name].annotation, part.model_fields[name]) for name in flat}
-        flat_part: type[BaseModel] = create_model(part.__name__, **fields)
-        described = flat_part.model_json_schema()
-        described["properties"] |= {name: self.schema(self._named[kind]) for name, kind in part.slots.items()}
-        return described | {"additionalProperties": False}

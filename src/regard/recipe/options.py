@@ -1,17 +1,15 @@
 """What a reader is told of every option: what it wants, what it is by default, and a sentence."""
 
 from dataclasses import dataclass
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any
 
-from annotated_types import Ge, Gt, Interval, Le, Lt
 from pydantic.fields import FieldInfo
 
 from regard.recipe.menu import Menu
-from regard.recipe.part import FILE, Part
+from regard.recipe.part import Part
+from regard.recipe.words import wants
 
 MUST = "must be said"
-WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def _option(menu: Menu, part: type[Part[Any]], name: str, field: FieldInfo) -> O
     if name in part.slots:
         slot = menu.slot_of(part.slots[name])
         return Option(name, f"a choice of {slot}", default, sentence(menu, part, name), slot)
-    return Option(name, _wants(field.annotation, field.metadata), default, sentence(menu, part, name))
+    return Option(name, wants(field), default, sentence(menu, part, name))
 
 
 def _said(default: Any) -> str:
@@ -60,38 +58,3 @@ def _said(default: Any) -> str:
     if isinstance(default, float):
         return f"{default:g}"
     return '""' if default == "" else str(default)
-
-
-def _wants(hint: Any, about: list[Any]) -> str:
-    """A type in words: `a whole number ≥ 1`, `one of auto, float32`."""
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _wants(inner[0], [*inner[1:], *about])
-    if origin is Literal:
-        return f"one of {', '.join(str(choice) for choice in inner)}"
-    if origin in (Union, UnionType):
-        return " or ".join(_wants(each, []) for each in inner)
-    if origin is list:
-        return f"a list, each {_wants(inner[0], [])}"
-    if FILE in about:
-        return "a file"
-    bounds = [bound for each in about for bound in _bounds(each)]
-    return " ".join([WORDS.get(hint, str(hint)), *([" and ".join(bounds)] if bounds else [])])
-
-
-def _bounds(about: Any) -> list[str]:
-    """`≥ 1` of what pydantic notes about a type, or nothing."""
-    if isinstance(about, FieldInfo | Interval):
-        return [
-            bound for each in (about.metadata if isinstance(about, FieldInfo) else about) for bound in _bounds(each)
-        ]
-    match about:
-        case Ge(bound):
-            return [f"≥ {bound}"]
-        case Gt(bound):
-            return [f"> {bound}"]
-        case Le(bound):
-            return [f"≤ {bound}"]
-        case Lt(bound):
-            return [f"< {bound}"]
-    return []

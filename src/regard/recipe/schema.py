@@ -26,7 +26,7 @@ def recipe_schema(menu: Menu) -> Schema:
         "title": "A recipe of Regard",
         "type": "object",
         "required": ["model"],
-        "properties": {"$schema": {"type": "string"}, **sections},
+        "properties": sections,
         "additionalProperties": False,
         "dependentRequired": {key: ["task"] for key in read_by_tasks if key not in (*TEXTS, "task")},
         "$defs": {

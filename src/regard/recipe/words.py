@@ -1,0 +1,50 @@
+"""Types in words: what an option wants, as its reader would say it."""
+
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Interval, Le, Lt
+from pydantic.fields import FieldInfo
+
+from regard.recipe.part import FILE
+
+WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+def wants(field: FieldInfo) -> str:
+    """`a whole number ≥ 1`, `one of auto, float32, bfloat16`."""
+    return _wants(field.annotation, field.metadata)
+
+
+def _wants(hint: Any, about: list[Any]) -> str:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _wants(inner[0], [*inner[1:], *about])
+    if origin is Literal:
+        return f"one of {', '.join(str(choice) for choice in inner)}"
+    if origin in (Union, UnionType):
+        return " or ".join(_wants(each, []) for each in inner)
+    if origin is list:
+        return f"a list, each {_wants(inner[0], [])}"
+    if FILE in about:
+        return "a file"
+    bounds = [bound for each in about for bound in _bounds(each)]
+    return " ".join([WORDS.get(hint, str(hint)), *([" and ".join(bounds)] if bounds else [])])
+
+
+def _bounds(about: Any) -> list[str]:
+    """`≥ 1` of what pydantic notes about a type, or nothing."""
+    if isinstance(about, FieldInfo | Interval):
+        return [
+            bound for each in (about.metadata if isinstance(about, FieldInfo) else about) for bound in _bounds(each)
+        ]
+    match about:
+        case Ge(bound):
+            return [f"≥ {bound}"]
+        case Gt(bound):
+            return [f"> {bound}"]
+        case Le(bound):
+            return [f"≤ {bound}"]
+        case Lt(bound):
+            return [f"< {bound}"]
+    return []
