@@ -95,8 +95,6 @@ def test_code_that_changed_is_asked_itself(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_an_option_more_changes_the_digest() -> None:
-    import ast
-
     plain = (
         "class Dot(Attention):\n    'Compares.'\n    def __init__(self, *, a: Count = 1) -> None:\n        self.a = a\n"
     )
