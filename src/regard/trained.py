@@ -12,6 +12,7 @@ from regard.model.assembly import Assembly
 from regard.model.quantize import quantize
 from regard.model.weights import fit, load, shell
 from regard.recipe import Recipe
+from regard.recipe.plugins import check_needs
 from regard.recipe.read import put
 from regard.run import Run
 from regard.tasks.task import Task
@@ -43,6 +44,7 @@ def open_run(
     eight bits: faster on a CPU, a little less exact. Neither the training data nor the optimizer's state is needed.
     """
     run = Run.open(Path(folder))
+    check_needs(folder, MENU.parts)
     own = Recipe.check(run.recipe, MENU)
     _only_at_use(overrides, own)
     recipe = Recipe.check(put(own.table(), overrides), MENU) if overrides else own

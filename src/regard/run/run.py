@@ -40,14 +40,21 @@ class Run:
         self.recipe = read_toml(folder / RUN_RECIPE)
 
     @classmethod
-    def create(cls, folder: Path, recipe: dict[str, Any], files: Mapping[str, bytes], data: str) -> "Run":
-        """A new run: its recipe, what its task keeps, and the fingerprint of its data.
+    def create(
+        cls,
+        folder: Path,
+        recipe: dict[str, Any],
+        files: Mapping[str, bytes],
+        data: str,
+        more: Mapping[str, Any] | None = None,
+    ) -> "Run":
+        """A new run: its recipe, what its task keeps, the fingerprint of its data, and what else is known of it.
 
         The recipe is written last, so that a folder with a recipe is whole.
         """
         if is_run(folder):
             raise InputError(f"{folder}: there is a run already; go on with --resume, or choose another --out")
-        facts = {"format": FORMAT, "data": data, "files": sorted(files)}
+        facts = {"format": FORMAT, "data": data, "files": sorted(files)} | dict(more or {})
         with room(folder):
             (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
             for name, content in files.items():
