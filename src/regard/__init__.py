@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from regard import extend
     from regard.calls.bench import Measured, bench
     from regard.calls.data import DataList, data
     from regard.calls.training import train

@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
+from regard.markup import block, said
 from regard.model.assembly import Assembly
 from regard.model.quantize import quantize
 from regard.model.weights import fit, load, shell
@@ -19,7 +20,7 @@ from regard.tasks.task import Task
 from regard.training.menu import MENU
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trained:
     """A model with its weights, its task and its recipe."""
 
@@ -28,6 +29,13 @@ class Trained:
     step: int
     task: Task
     model: Assembly
+
+    def __repr__(self) -> str:
+        size = sum(parameter.numel() for parameter in self.model.parameters())
+        return f"Trained({str(self.run.folder)!r}, step {self.step:,}, {size:,} parameters)"
+
+    def _repr_html_(self) -> str:
+        return block(said(repr(self)), self.run._repr_html_())
 
     @cached_property
     def answerer(self) -> Any:

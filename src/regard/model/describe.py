@@ -44,6 +44,11 @@ class Description:
     training: dict[str, int]
     decoding: dict[str, int]
 
+    def _repr_html_(self) -> str:
+        from regard.model.described import description_html
+
+        return description_html(self)
+
 
 def describe(
     recipe: str | Path | Mapping[str, Any] | Recipe, *overrides: Override, length: int = 128, batch: int = 16

@@ -26,6 +26,7 @@ from regard.errors import InputError
 from regard.listener import Listener
 from regard.recipe.read import RUN_RECIPE, is_run
 from regard.run.checkpoint import MANIFEST, STATE, STEP, WEIGHTS, Checkpoint, manifest_of, table_hash
+from regard.run.seen import run_html, run_text
 
 FORMAT = 1
 FACTS = "run.json"
@@ -69,6 +70,15 @@ class Run:
         if not is_run(folder):
             raise InputError(f"{folder}: not a run folder (no {RUN_RECIPE} in it); `regard train` makes one")
         return cls(folder)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    def __str__(self) -> str:
+        return run_text(self)
+
+    def _repr_html_(self) -> str:
+        return run_html(self)
 
     @cached_property
     def files(self) -> dict[str, bytes]:
