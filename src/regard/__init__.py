@@ -1,28 +1,108 @@
-"""Regard: every sequence model of the notes, as a choice in a recipe."""
+"""Regard: every sequence model of the notes, as a choice in a recipe.
+
+Every verb of the command line is a call of the same name: `train`, `evaluate`, `translate`, `describe`, …
+What parts of your own are made of is in `regard.extend`; `menu().add(…)` puts them on the menu.
+"""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regard import extend
+    from regard.calls.bench import Measured, bench
+    from regard.calls.data import DataList, data
+    from regard.calls.training import train
+    from regard.calls.use import align, evaluate, look, translate
+    from regard.errors import FailedError, InputError, RecipeError, RegardError
+    from regard.listener import Listener
+    from regard.looking.alignment import Alignment
+    from regard.model.build import build
+    from regard.model.describe import Description, describe
+    from regard.model.watch import watch
+    from regard.recipe import Menu, Recipe, Slot, recipes
+    from regard.recipe.plugins import plugin
+    from regard.run import Run
+    from regard.tasks.task import Evaluation
+    from regard.tasks.translation import Translated
+    from regard.trained import Trained, open_run
+    from regard.training.events import Ended, Event, Prepared, Saved, Started, Step, Validated
+    from regard.training.menu import menu
 
 __version__ = "0.1.0"
 
-# Every verb of the command line is a call of the same name; torch is imported on first use.
-_CALLS = {
-    "menu": "regard.model.menu",
-    "recipes": "regard.recipe",
-    "describe": "regard.model.describe",
-    "build": "regard.model.build",
-    "watch": "regard.model.watch",
-    "Recipe": "regard.recipe",
-    "train": "regard.training.train",
-    "evaluate": "regard.verbs",
-    "translate": "regard.verbs",
-    "align": "regard.verbs",
-    "open_run": "regard.trained",
-    "bench_attention": "regard.measuring.attention",
+# What is offered, and where it is: torch is imported on first use. The imports above are what type checkers read.
+_PLACES = {
+    "regard.calls.bench": ("Measured", "bench"),
+    "regard.calls.data": ("DataList", "data"),
+    "regard.calls.training": ("train",),
+    "regard.calls.use": ("align", "evaluate", "look", "translate"),
+    "regard.errors": ("FailedError", "InputError", "RecipeError", "RegardError"),
+    "regard.listener": ("Listener",),
+    "regard.looking.alignment": ("Alignment",),
+    "regard.model.build": ("build",),
+    "regard.model.describe": ("Description", "describe"),
+    "regard.model.watch": ("watch",),
+    "regard.recipe": ("Menu", "Recipe", "Slot", "recipes"),
+    "regard.recipe.plugins": ("plugin",),
+    "regard.run": ("Run",),
+    "regard.tasks.task": ("Evaluation",),
+    "regard.tasks.translation": ("Translated",),
+    "regard.trained": ("Trained", "open_run"),
+    "regard.training.events": ("Ended", "Event", "Prepared", "Saved", "Started", "Step", "Validated"),
+    "regard.training.menu": ("menu",),
 }
 
+__all__ = [
+    "Alignment",
+    "DataList",
+    "Description",
+    "Ended",
+    "Evaluation",
+    "Event",
+    "FailedError",
+    "InputError",
+    "Listener",
+    "Measured",
+    "Menu",
+    "Prepared",
+    "Recipe",
+    "RecipeError",
+    "RegardError",
+    "Run",
+    "Saved",
+    "Slot",
+    "Started",
+    "Step",
+    "Trained",
+    "Translated",
+    "Validated",
+    "align",
+    "bench",
+    "build",
+    "data",
+    "describe",
+    "evaluate",
+    "extend",
+    "look",
+    "menu",
+    "open_run",
+    "plugin",
+    "recipes",
+    "train",
+    "translate",
+    "watch",
+]
 
-def __getattr__(name: str) -> Any:
-    if name not in _CALLS:
+if not TYPE_CHECKING:  # type checkers would take every name for one that is here, of any type
+
+    def __getattr__(name):
+        if name == "extend":
+            return import_module("regard.extend")
+        for module, names in _PLACES.items():
+            if name in names:
+                return getattr(import_module(module), name)
         raise AttributeError(f"module 'regard' has no attribute {name!r}")
-    return getattr(import_module(_CALLS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -8,17 +8,19 @@ from typing import Any
 
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
+from regard.markup import block, said
 from regard.model.assembly import Assembly
 from regard.model.quantize import quantize
 from regard.model.weights import fit, load, shell
 from regard.recipe import Recipe
+from regard.recipe.plugins import check_needs
 from regard.recipe.read import put
 from regard.run import Run
 from regard.tasks.task import Task
 from regard.training.menu import MENU
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trained:
     """A model with its weights, its task and its recipe."""
 
@@ -27,6 +29,13 @@ class Trained:
     step: int
     task: Task
     model: Assembly
+
+    def __repr__(self) -> str:
+        size = sum(parameter.numel() for parameter in self.model.parameters())
+        return f"Trained({str(self.run.folder)!r}, step {self.step:,}, {size:,} parameters)"
+
+    def _repr_html_(self) -> str:
+        return block(said(repr(self)), self.run._repr_html_())
 
     @cached_property
     def answerer(self) -> Any:
@@ -43,6 +52,7 @@ def open_run(
     eight bits: faster on a CPU, a little less exact. Neither the training data nor the optimizer's state is needed.
     """
     run = Run.open(Path(folder))
+    check_needs(folder, MENU.parts)
     own = Recipe.check(run.recipe, MENU)
     _only_at_use(overrides, own)
     recipe = Recipe.check(put(own.table(), overrides), MENU) if overrides else own

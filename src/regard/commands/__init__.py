@@ -11,6 +11,7 @@ from regard.commands.demo import demo
 from regard.commands.describe import describe
 from regard.commands.evaluate import evaluate
 from regard.commands.menu import menu
+from regard.commands.plugin import offer_plugins
 from regard.commands.recipes import recipes
 from regard.commands.train import train
 from regard.commands.translate import translate
@@ -32,6 +33,7 @@ app.command()(evaluate)
 app.command()(translate)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
+offer_plugins(app)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import torch
 from rich.cells import cell_len, set_cell_size
 
 from regard.errors import InputError
+from regard.markup import heat
 from regard.model.assembly import Seq2Seq
 from regard.model.watch import watch
 from regard.pictures import canvas, write
@@ -34,6 +35,10 @@ class Alignment:
             before = " " * (label - cell_len(word))
             lines.append(f"{before}{word} " + "".join(2 * _shade(weight) for weight in weights))
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return heat(self.source, self.target, self.weights)
 
     def draw(self, path: Path, title: str = "") -> Path:
         """The same as PNG or SVG."""

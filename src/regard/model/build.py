@@ -1,19 +1,21 @@
 """From a recipe to a model."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from regard.model.assembly import Assembly
 from regard.model.menu import MENU
 from regard.recipe import Recipe
+from regard.recipe.override import Override
 
 
-def open_recipe(recipe: str | Mapping[str, Any] | Recipe, overrides: Iterable[str] = ()) -> Recipe:
+def open_recipe(recipe: str | Path | Mapping[str, Any] | Recipe, overrides: Iterable[Override] = ()) -> Recipe:
     """A recipe by name, path or tables, checked against the menu."""
     return Recipe.resolve(recipe, MENU, overrides)
 
 
-def build(recipe: str | Mapping[str, Any] | Recipe, *overrides: str) -> Assembly:
-    """A model, freshly initialised: `build("gpt", "model.decoder.layers=4")`."""
+def build(recipe: str | Path | Mapping[str, Any] | Recipe, *overrides: Override) -> Assembly:
+    """A model, freshly initialised: `build("gpt2", "model.decoder.layers=4")`."""
     built: Assembly = open_recipe(recipe, overrides).model.build()
     return built

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from regard.model.cost import Flops, imagined, kept_for_backward
 from regard.model.norms import Norm
 from regard.model.stack import Encoded
 from regard.recipe import Recipe
+from regard.recipe.override import Override
 
 
 @dataclass
@@ -42,9 +44,14 @@ class Description:
     training: dict[str, int]
     decoding: dict[str, int]
 
+    def _repr_html_(self) -> str:
+        from regard.model.described import description_html
+
+        return description_html(self)
+
 
 def describe(
-    recipe: str | Mapping[str, Any] | Recipe, *overrides: str, length: int = 128, batch: int = 16
+    recipe: str | Path | Mapping[str, Any] | Recipe, *overrides: Override, length: int = 128, batch: int = 16
 ) -> Description:
     """A model in figures, without making its weights: fast and small for any size."""
     opened = open_recipe(recipe, overrides)

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from regard.errors import RecipeError
+from regard.markup import table
 from regard.recipe.adding import check_entry
 from regard.recipe.errors import explain, nearest
 from regard.recipe.part import Part
@@ -25,6 +26,11 @@ class Menu:
         self._slots = {slot.name: slot for slot in slots}
         self._named = {slot.abstract: slot.name for slot in slots}
         self._inner = inner
+
+    @property
+    def written(self) -> list[Slot]:
+        """The slots as they are now, for a menu made of others: no plugin is loaded."""
+        return list(self._slots.values())
 
     @property
     def slots(self) -> dict[str, Slot]:
@@ -65,6 +71,16 @@ class Menu:
         if kind not in chosen.added:
             raise RecipeError(f"{slot} {kind!r}: was not added{nearest(kind, chosen.added)}")
         chosen.drop(kind)
+
+    def __repr__(self) -> str:
+        return f"<Menu of {len(self.slots)} slots: {', '.join(self.slots)}>"
+
+    def __str__(self) -> str:
+        wide = max(map(len, self.slots))
+        return "\n".join(f"{slot.name:<{wide}}  {', '.join(slot.entries)}" for slot in self)
+
+    def _repr_html_(self) -> str:
+        return table(("slot", "", "choices"), [(slot.name, slot.about, ", ".join(slot.entries)) for slot in self])
 
     def needs(self, slot: str, part: Part[Any]) -> dict[str, str]:
         """What of a choice, and of everything below it, was added, and by whom: `attention cosine` → `cosine.py`."""

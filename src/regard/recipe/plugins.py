@@ -107,7 +107,7 @@ def _loading(name: str) -> Iterator[None]:
     except SystemExit as error:
         raise InputError(f"plugin {_place(error, name)}: it ends the program; is it a script?") from error
     except Exception as error:
-        said = str(error).splitlines()
+        said = (error.msg if isinstance(error, SyntaxError) else str(error)).splitlines()
         raise InputError(f"plugin {_place(error, name)}: {type(error).__name__}: {said[0] if said else ''}") from error
     finally:
         _STATE.loading = before

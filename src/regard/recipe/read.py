@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.errors import RecipeError
 from regard.recipe.errors import nearest
+from regard.recipe.override import Override, pairs
 
 RUN_RECIPE = "recipe.toml"
 
@@ -38,7 +39,7 @@ def find(name: str) -> Path:
     return known[name]
 
 
-def read(name: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
+def read(name: str, overrides: Iterable[Override] = ()) -> dict[str, Any]:
     """The tables of a recipe, with `a.b=c` overrides put in place."""
     path = find(name)
     try:
@@ -48,19 +49,12 @@ def read(name: str, overrides: Iterable[str] = ()) -> dict[str, Any]:
     return put(table, overrides)
 
 
-def put(table: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+def put(table: dict[str, Any], overrides: Iterable[Override]) -> dict[str, Any]:
     """A table with overrides in place. What is chosen comes before what is said about it, in whatever order given."""
-    for steps, value in sorted(map(_parsed, overrides), key=lambda one: _depth(one[0])):
+    parsed = [pair for override in overrides for pair in pairs(override)]
+    for steps, value in sorted(parsed, key=lambda one: _depth(one[0])):
         _put(table, steps, value)
     return table
-
-
-def _parsed(override: str) -> tuple[list[str], Any]:
-    key, equals, text = override.partition("=")
-    steps = key.strip().split(".")
-    if not equals or not all(steps):
-        raise RecipeError(f"{override!r}: wanted key.key=value, such as model.decoder.layers=4")
-    return steps, _value(text)
 
 
 def _depth(steps: list[str]) -> tuple[int, bool]:
@@ -80,11 +74,3 @@ def _put(table: dict[str, Any], steps: list[str], value: Any) -> None:
     if steps[-1] == "kind" and table.get("kind") != value:
         table.clear()  # another kind has other options: the old ones would only be in the way
     table[steps[-1]] = value
-
-
-def _value(text: str) -> Any:
-    """A TOML value; what is no TOML value is a word."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return text.strip()

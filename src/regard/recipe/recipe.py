@@ -9,8 +9,10 @@ from typing import Any
 from regard.errors import RecipeError
 from regard.recipe.errors import nearest
 from regard.recipe.menu import Menu
+from regard.recipe.override import Override, plain
 from regard.recipe.part import Part
-from regard.recipe.read import put, read, shelf
+from regard.recipe.plugins import check_needs
+from regard.recipe.read import is_run, put, read, shelf
 from regard.recipe.renamed import renamed_key
 
 SECTIONS = ("name", "about", "task", "model", "training")
@@ -32,13 +34,21 @@ class Recipe:
     training: Part[Any] | None = None
 
     @classmethod
-    def resolve(cls, recipe: "str | Mapping[str, Any] | Recipe", menu: Menu, overrides: Iterable[str] = ()) -> "Recipe":
+    def resolve(
+        cls, recipe: "str | Path | Mapping[str, Any] | Recipe", menu: Menu, overrides: Iterable[Override] = ()
+    ) -> "Recipe":
         """By name, path, run folder or tables, with `a.b=c` overrides."""
         if isinstance(recipe, Recipe):
-            return recipe
-        if isinstance(recipe, str):
-            return cls.check(read(recipe, overrides), menu, Path(recipe).stem)
-        return cls.check(put(_copied(recipe), overrides), menu)
+            changed = list(overrides)
+            return cls.check(put(recipe.table(), changed), menu) if changed else recipe
+        if isinstance(recipe, str | Path):
+            if is_run(recipe):
+                check_needs(recipe, menu.parts)
+            return cls.check(read(str(recipe), overrides), menu, Path(recipe).stem)
+        if not isinstance(recipe, Mapping):
+            wanted = "a recipe (a name, a file, tables or a Recipe)"
+            raise RecipeError(f"wanted {wanted}, given {type(recipe).__name__}")
+        return cls.check(put(plain(recipe), overrides), menu)
 
     @classmethod
     def check(cls, table: Mapping[str, Any], menu: Menu, name: str = "recipe") -> "Recipe":
@@ -109,7 +119,3 @@ class Recipe:
 def recipes() -> dict[str, str]:
     """The recipes that come with Regard: name and what they are about."""
     return {path.stem: str(read(str(path)).get("about", "")) for path in sorted(shelf().glob("*.toml"))}
-
-
-def _copied(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _copied(value) if isinstance(value, Mapping) else value for key, value in table.items()}

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from inspect import getdoc
 from typing import Any
 
+from regard.markup import table
 from regard.recipe.part import Part, part_of
 
 
@@ -32,6 +34,15 @@ class Slot:
                 self._parts[kind] = part_of(self.abstract, kind, entry)
         return {kind: self._parts[kind] for kind in self.entries}
 
+    def __str__(self) -> str:
+        wide = max(map(len, self.entries), default=0)
+        lines = [f"  {kind:<{wide}}  {_about(entry)}" for kind, entry in self.entries.items()]
+        return "\n".join([f"{self.name}: {self.about}", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = [(kind, _about(entry)) for kind, entry in self.entries.items()]
+        return table(("", ""), rows, f"{self.name}: {self.about}")
+
     def put(self, kind: str, entry: type, origin: str) -> None:
         """One more entry, which has been checked, or another in place of the one added before."""
         self._change({**self.entries, kind: entry}, kind)
@@ -45,3 +56,7 @@ class Slot:
     def _change(self, entries: Mapping[str, type], kind: str) -> None:
         object.__setattr__(self, "entries", entries)  # a menu written down stays as it is; only this may change it
         self._parts.pop(kind, None)
+
+
+def _about(entry: type) -> str:
+    return (getdoc(entry) or "").split("\n")[0]

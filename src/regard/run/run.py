@@ -25,6 +25,7 @@ from regard.run.checkpoint import MANIFEST, STEP, Checkpoint, manifest_of, table
 from regard.run.create import CHECKPOINTS, FACTS, write_new
 from regard.run.facts import FORMAT, facts_file, facts_of
 from regard.run.lock import held
+from regard.run.seen import run_html, run_text
 
 if TYPE_CHECKING:
     from regard.disk.tensors import Tensors
@@ -74,6 +75,15 @@ class Run:
         self.recipe = recipe
         with room(self.folder):
             write(self.folder / RUN_RECIPE, tomli_w.dumps(recipe).encode())
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    def __str__(self) -> str:
+        return run_text(self)
+
+    def _repr_html_(self) -> str:
+        return run_html(self)
 
     @cached_property
     def files(self) -> dict[str, bytes]:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import torch
+from rich.cells import cell_len
 from torch import Tensor
 
 from regard.datasets.data import Data, Report, Split
 from regard.listener import SILENT, Listener
+from regard.markup import block, table
 from regard.model.assembly import Assembly
 
 Kept = Mapping[str, bytes]
@@ -62,6 +64,18 @@ class Table:
     heads: tuple[str, ...]
     rows: list[tuple[str, ...]]
 
+    def __str__(self) -> str:
+        lines = [[head.strip() for head in self.heads], *self.rows]
+        wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        right = [head[:1] == " " != head[1:2] for head in self.heads]
+        shown = lines if any(lines[0]) else self.rows
+        return "\n".join("  ".join(map(_padded, line, wide, right)).rstrip() for line in shown)
+
+
+def _padded(cell: str, wide: int, right: bool) -> str:
+    space = " " * (wide - cell_len(cell))
+    return space + cell if right else cell + space
+
 
 class Evaluation(ABC):
     """How good a model is on data it has not seen."""
@@ -76,6 +90,17 @@ class Evaluation(ABC):
     @abstractmethod
     def tables(self) -> list[Table]:
         """What people read, the most important first."""
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(each) for each in self.tables() if each.rows)
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name}={value:.4g}" for name, value in self.scores.items())
+        return f"{type(self).__name__}({scores})"
+
+    def _repr_html_(self) -> str:
+        """The tables, in a notebook."""
+        return block(*(table(each.heads, each.rows) for each in self.tables() if each.rows))
 
     def beside(self, others: "Mapping[str, Evaluation]") -> Table | None:
         """This and other runs of the same task on the same data, a column each; None where there is nothing to say."""

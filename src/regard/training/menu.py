@@ -12,7 +12,7 @@ from regard.training.settings import Checkpoints, Machine, TrainingOptions
 MENU = Menu(
     *TASKS,
     *DATA,
-    *MODEL,
+    *MODEL.written,
     *DECODING,
     Slot("training", TrainingOptions, "how long and how fast to learn", {
         "loop": TrainingOptions,

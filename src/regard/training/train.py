@@ -15,6 +15,7 @@ from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
 from regard.model.weights import load, shell
 from regard.recipe import Recipe
+from regard.recipe.override import Override
 from regard.recipe.read import is_run
 from regard.run import Checkpoint, Run
 from regard.tasks.task import Task
@@ -37,7 +38,7 @@ FREE = (
 
 def train(
     recipe: str | Mapping[str, Any],
-    *overrides: str,
+    *overrides: Override,
     out: str | Path | None = None,
     resume: bool = False,
     on_event: Callable[[Event], None] = lambda _: None,
@@ -53,7 +54,7 @@ def train(
 
 def training(
     recipe: str | Mapping[str, Any],
-    *overrides: str,
+    *overrides: Override,
     out: str | Path | None = None,
     resume: bool = False,
     listener: Listener = SILENT,
@@ -73,7 +74,8 @@ def training(
         if together.leads:
             yield Prepared(reports)
         if run is None and together.leads:
-            run = Run.create(folder, complete.table(), task.files(), task.data.fingerprint())
+            more = {"plugins": complete.needs(MENU)}
+            run = Run.create(folder, complete.table(), task.files(), task.data.fingerprint(), more)
         together.agree(False)
         run = run or Run.open(folder)
         _same(run, complete, task)

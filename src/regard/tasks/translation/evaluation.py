@@ -13,7 +13,7 @@ from regard.tasks.translation.scores import Bin
 LONG = ("sources", "translations", "references", "scores")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TranslationScores(Evaluation):
     """How good a translator is on pairs it has not seen."""
 

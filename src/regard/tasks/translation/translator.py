@@ -14,6 +14,7 @@ from regard.decoding.runner import StoppedError
 from regard.decoding.search import Search
 from regard.looking.alignment import Alignment, align
 from regard.model.assembly import Seq2Seq
+from regard.model.mode import evaluating
 from regard.tasks.translation.shortlist import Shortlist
 from regard.tasks.translation.tokenizers import TokenizerPair
 
@@ -77,15 +78,21 @@ class Translator:
             for number, rows in enumerate(parts)
             for part, ids in enumerate(rows)
         ]
+        for event in self._finished(requests, stopped):
+            written[event.place] = event.hypotheses
+            number = owner[event.place]
+            waiting[number] -= 1
+            if not waiting[number]:
+                found = written[stops[number] - len(parts[number]) : stops[number]]
+                yield number, self._joined(texts[number], found)
+
+    def _finished(self, requests: list[Request], stopped: Callable[[], bool]) -> Iterator[Finished]:
+        """What is written, in the mode of answering, whatever mode the model was left in."""
         try:
-            for event in self._engine(stopped).generate(requests):
-                if isinstance(event, Finished):
-                    written[event.place] = event.hypotheses
-                    number = owner[event.place]
-                    waiting[number] -= 1
-                    if not waiting[number]:
-                        found = written[stops[number] - len(parts[number]) : stops[number]]
-                        yield number, self._joined(texts[number], found)
+            with evaluating(self.model):
+                for event in self._engine(stopped).generate(requests):
+                    if isinstance(event, Finished):
+                        yield event
         except StoppedError:
             return
 
@@ -93,7 +100,8 @@ class Translator:
         """Let the model write `target` for `source` once more, and see where it looks."""
         two, ids = self.tokenizers, self.tokenizers.ids
         asked, said = [*two.source.encode([source])[0], ids.source_eos], two.target.encode([target])[0]
-        weights = align(self.model, asked, [ids.bos, *said])
+        with evaluating(self.model):
+            weights = align(self.model, asked, [ids.bos, *said])
         return Alignment(two.source.tokens(asked), two.target.tokens([*said, ids.eos]), weights)
 
     def _engine(self, stopped: Callable[[], bool]) -> Engine:

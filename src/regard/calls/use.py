@@ -1,0 +1,59 @@
+"""What is done with a trained run, as calls: evaluate, translate, look."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from regard import verbs
+from regard.calls.hearing import work_heard
+from regard.datasets.data import Split
+from regard.listener import Listener
+from regard.looking.alignment import Alignment
+from regard.tasks.task import Evaluation
+from regard.tasks.translation import Translated
+from regard.verbs import RunLike
+
+
+def evaluate(
+    run: RunLike,
+    *,
+    on: str | Path = "",
+    split: Split | None = None,
+    like: RunLike | None = None,
+    progress: bool | None = None,
+    listener: Listener | None = None,
+) -> Evaluation:
+    """Score a run on its own test data (validation data, if it has none), on other files, or `like` another run.
+
+    `run` is a run folder, what `train` returned, or what `open_run` opened. `print` shows the tables; `scores` and
+    `facts()` are the figures. `progress` shows how far it is: None does so in a notebook only.
+    """
+    with work_heard(progress, listener) as heard:
+        return verbs.evaluate(run, on=on, split=split, like=like, listener=heard)
+
+
+def translate(
+    run: RunLike,
+    texts: str | Iterable[str],
+    *,
+    beam: int = 0,
+    n_best: int = 1,
+    progress: bool | None = None,
+    listener: Listener | None = None,
+) -> list[Translated]:
+    """Translate a text or several, of any length, with a trained run: as many answers, in their order.
+
+    `beam` is the number of hypotheses (1 is greedy, 0 as the recipe says), `n_best` how many of them are returned.
+    `progress` shows how far it is: None does so in a notebook only.
+    """
+    with work_heard(progress, listener) as heard:
+        return verbs.translate(run, texts, beam=beam, n_best=n_best, listener=heard)
+
+
+def align(run: RunLike, source: str, target: str = "") -> Alignment:
+    """Where a translator looks while it writes `target`, or what it would write itself: words beside words."""
+    return verbs.align(run, source, target)
+
+
+def look(run: RunLike, source: str, target: str = "") -> Alignment:
+    """What a trained model looks at: of a translator, the alignment of what it writes with its source."""
+    return verbs.align(run, source, target)
