@@ -39,8 +39,8 @@ def test_menu_shows_every_slot_and_one_in_full() -> None:
         assert word in shown
     full = regard("menu", "attention").stdout
     assert "kv_heads" in full
-    assert "auto | naive | flash" in full
-    assert json.loads(regard("menu", "norm", "--json").stdout)["norm"]["oneOf"][1]["properties"]["eps"]
+    assert "one of auto, naive, flash; default auto" in full
+    assert json.loads(regard("menu", "norm", "--json").stdout)["kinds"][1]["options"][0]["name"] == "eps"
 
 
 def test_describe_gives_figures_to_people_and_machines() -> None:

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +27,15 @@ from regard.disk.files import LARGEST
 from regard.errors import FailedError, InputError
 from regard.listener import SILENT, Listener
 from regard.run import STATE, WEIGHTS, Checkpoint, Run, checkpoint
-from regard.run import run as runs
+from regard.run.lock import holder as holder_of
 
 FILES = (WEIGHTS, STATE)
 ALL = (*FILES, "manifest.json")
 RECIPE = {"name": "small", "training": {"epochs": 3}}
 KEPT = {"tokenizer.json": '{"ä": 1}'.encode(), "classes.json": b"{}"}
 DATA = "abc"
+FACTS = {"format": 1, "data": DATA, "files": ["classes.json", "tokenizer.json"]}
+SAME: Any = nullcontext()
 HOLDER = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, 2); print('held', flush=True); input()"
 
 
@@ -79,7 +83,7 @@ class Nobody(Listener):
 def test_what_was_created_is_opened(run: Run) -> None:
     opened = Run.open(run.folder)
     assert (opened.recipe, opened.files) == (RECIPE, KEPT)
-    assert opened.facts == {"format": 1, "data": DATA, "files": ["classes.json", "tokenizer.json"]}
+    assert opened.facts == FACTS
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "checkpoints",
         "classes.json",
@@ -93,25 +97,129 @@ def test_what_was_created_is_opened(run: Run) -> None:
 
 
 def test_a_run_is_never_written_over(run: Run) -> None:
-    with pytest.raises(InputError, match="there is a run already; go on with --resume"):
+    with pytest.raises(InputError, match="there is a run already; go on with resume=True"):
         Run.create(run.folder, {"name": "other"}, {}, "")
     assert Run.open(run.folder).recipe == RECIPE
 
 
-def test_a_run_whose_making_was_cut_short_is_none_and_can_be_made_again(
+@pytest.mark.parametrize("there", ["nothing", "above", "an empty folder"])
+@pytest.mark.parametrize("touch", range(12))
+def test_a_run_whose_making_fails_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, touch: int, there: str
+) -> None:
+    """Refused by the disk at any file: no folder that is in the way of the next try."""
+    folder = tmp_path / "deep" / "run"
+    if there != "nothing":
+        (folder if there == "an empty folder" else folder.parent).mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    with monkeypatch.context() as patch, pytest.raises(FailedError, match="the disk is full") if touch < 8 else SAME:
+        patch.setattr(os, "fsync", refusing(FULL, touch))
+        Run.create(folder, RECIPE, KEPT, DATA)
+    if touch < 8:
+        assert sorted(tmp_path.rglob("*")) == before
+    assert Run.open(folder if touch >= 8 else Run.create(folder, RECIPE, KEPT, DATA).folder).files == KEPT
+
+
+def test_a_run_whose_making_was_killed_is_none_and_can_be_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(runs.tomli_w, "dumps", interrupted)
-        Run.create(tmp_path, RECIPE, KEPT, DATA)
-    assert (tmp_path / "tokenizer.json").exists()
-    with pytest.raises(InputError, match="not a run folder"):
-        Run.open(tmp_path)
-    assert Run.create(tmp_path, RECIPE, KEPT, DATA).files == KEPT
+    for moment in range(30):
+        folder = tmp_path / str(moment)
+        with monkeypatch.context() as patch:
+            touches = count()
+            for where, name in TOUCHING:
+                patch.setattr(where, name, _deadly(getattr(where, name), touches, moment))
+            with pytest.raises(Killed) if moment < 20 else SAME:
+                Run.create(folder, RECIPE, KEPT, DATA)
+        if (folder / "recipe.toml").exists():
+            break
+        with pytest.raises(InputError, match="not a run folder"):
+            Run.open(folder)
+        assert Run.create(folder, RECIPE, KEPT, DATA).files == KEPT
+    assert moment > 10
 
 
-def interrupted(*_: Any, **__: Any) -> Any:
-    raise KeyboardInterrupt
+@pytest.mark.parametrize("there", ["a file", "below a file", "something else", "a run cut short, and a note", "closed"])
+def test_a_place_that_is_not_new_or_empty_is_refused_and_left_alone(
+    tmp_path: Path, there: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "it"
+    if there == "a file":
+        folder.write_text("mine")
+    elif there == "below a file":
+        (tmp_path / "it").write_text("mine")
+        folder = tmp_path / "it" / "run"
+    elif there == "closed":
+        monkeypatch.setattr(os, "access", lambda *_: False)  # whoever runs the tests may write anywhere
+    else:
+        folder.mkdir()
+        (folder / "notes.txt").write_text("mine")
+        if there == "a run cut short, and a note":
+            (folder / "run.json").write_text('{"format": 1, "data": "", "files": []}')
+    before = sorted(tmp_path.rglob("*"))
+    said = {"a file": "a file, and a run is a folder", "below a file": "is a file", "closed": "may not be written to"}
+    with pytest.raises(InputError, match=said.get(there, "not empty, and a new run needs a folder of its own")):
+        Run.create(folder, RECIPE, KEPT, DATA)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_is_noted_of_a_run_is_there_when_it_is_opened(run: Run) -> None:
+    run.note(ended="done", diverged=3)
+    run.note(diverged=None)
+    assert Run.open(run.folder).facts == run.facts == FACTS | {"ended": "done"}
+
+
+def test_a_run_that_diverged_says_so_when_it_is_used(run: Run) -> None:
+    run.note(diverged=1234)
+    with pytest.raises(
+        InputError, match=r"diverged at step 1,234 before anything good was saved; train a new one with a"
+    ):
+        run.for_use(Nobody())
+    save(run, 1000)
+    heard = Heard()
+    assert Run.open(run.folder).for_use(heard).step == 1000
+    assert heard.said == [f"{run.folder}: this run diverged at step 1,234; what answers is step 1,000"]
+
+
+def test_scores_are_kept_one_for_each_data_and_way(run: Run) -> None:
+    assert run.scores() == []
+    assert run.keep_scores({"bleu": 1.0}, step=3)
+    assert run.keep_scores({"bleu": 2.0}, step=3, on="mine", how=["decoding.beam_size=1"])
+    assert run.keep_scores({"bleu": 3.0}, step=3)
+    assert [(one["on"], one["scores"]) for one in Run.open(run.folder).scores()] == [
+        ("", {"bleu": 3.0}),
+        ("mine", {"bleu": 2.0}),
+    ]
+    (run.folder / "evaluation.json").write_text("{")
+    assert run.scores() == []
+    assert run.keep_scores({"bleu": 4.0}, step=3, split="valid")
+    assert [(one["split"], one["step"]) for one in run.scores()] == [("valid", 3)]
+
+
+def test_scores_that_cannot_be_kept_are_no_reason_to_fail(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", refusing(OSError(errno.EROFS, "Read-only file system"), 0))
+    assert not run.keep_scores({"bleu": 1.0}, step=3)
+
+
+def test_files_of_a_run_have_the_mode_that_the_user_asks_for(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        made = Run.create(tmp_path / "run", RECIPE, KEPT, DATA)
+        save(made, 1)
+        made.point("best", "step-1")
+        made.log({"step": 1})
+    finally:
+        os.umask(before)
+    files = [path for path in made.folder.rglob("*") if path.is_file()]
+    assert len(files) > 8
+    assert {path.name: oct(path.stat().st_mode & 0o777) for path in files} == {path.name: "0o640" for path in files}
+
+
+def test_a_tilde_is_the_home_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(run.folder.parent))
+    assert Run.open(Path("~") / "one").folder == run.folder
+    with pytest.raises(InputError, match="~nobody-of-that-name/x: "):
+        Run.open(Path("~nobody-of-that-name/x"))
 
 
 def test_what_was_saved_comes_back(run: Run) -> None:
@@ -438,6 +546,7 @@ def holder(run: Run) -> Iterator[subprocess.Popen[str]]:
 
 def test_two_processes_never_hold_one_run(run: Run, holder: subprocess.Popen[str]) -> None:
     (run.folder / "checkpoints" / "step-1.part").mkdir()
+    assert holder_of(run.folder) == {}
     with pytest.raises(InputError, match="another process is training in it"), run.hold():
         pass
     assert (run.folder / "checkpoints" / "step-1.part").is_dir()  # it is the other's, who is writing it
@@ -448,14 +557,17 @@ def test_two_processes_never_hold_one_run(run: Run, holder: subprocess.Popen[str
 
 
 def test_a_held_run_is_let_go_of_whatever_happens(run: Run) -> None:
-    with (run.folder / "lock").open("w") as lock:
+    with (run.folder / "lock").open("a") as lock:
         with pytest.raises(KeyboardInterrupt), run.hold():
             with pytest.raises(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with pytest.raises(InputError, match="another process"), Run.open(run.folder).hold():
+            who = rf"another process \({os.getpid()}, since 20\d\d-\d\d-\d\d \d\d:\d\d\) is training in it; wait"
+            with pytest.raises(InputError, match=who), Run.open(run.folder).hold():
                 pass
+            assert (holder_of(run.folder) or {})["process"] == os.getpid()
             raise KeyboardInterrupt
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert holder_of(run.folder) is None
 
 
 @pytest.mark.parametrize("keep", [1, 2, 3])

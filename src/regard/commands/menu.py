@@ -1,87 +1,106 @@
 """regard menu: every slot, every choice, every option."""
 
-import inspect
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from regard.commands.show import as_json, columns, console
 from regard.errors import RecipeError
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
+    from regard.recipe.cards import Cards, KindCard, SlotCard
+    from regard.recipe.options import Option
 
-    from regard.recipe import Menu, Part, Slot
+MUST = "must be said"
 
 
 def menu(
     slot: Annotated[str, typer.Argument(help="One slot in full, such as attention.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="JSON schema, for machines.")] = False,
+    kind: Annotated[str, typer.Argument(help="One of its choices, such as multihead.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="JSON schema of a whole recipe, for editors.")] = False,
 ) -> None:
-    """Show what a recipe can choose from."""
-    from regard.recipe.errors import nearest
-    from regard.training.menu import MENU
+    """Show what a recipe can choose from, and every option of it."""
+    from regard.commands.menu_cards import cards
 
-    if slot and slot not in MENU.slots:
-        raise RecipeError(f"{slot}: no such slot{nearest(slot, MENU.slots)}")
-    chosen = [MENU.slots[slot]] if slot else list(MENU)
+    if schema:
+        return _schema(slot)
+    found = cards()
+    chosen = _slot(found, slot) if slot else None
+    kinds = [_kind(chosen, kind)] if chosen and kind else chosen.kinds if chosen else []
     if json:
-        return as_json({each.name: MENU.schema(each.name) for each in chosen})
-    for each in chosen:
-        console.print(f"[bold]{each.name}[/]  {each.about}")
-        if slot:
-            _in_full(MENU, each)
-        else:
-            _in_short(each)
-    if not slot:
-        console.print("One slot with all its options: [bold]regard menu attention[/]")
+        return as_json(asdict(kinds[0]) if kind else asdict(chosen) if chosen else found.table())
+    if chosen is None:
+        return _whole(found)
+    console.print(Text.assemble((chosen.name, "bold"), f"  {chosen.about}"))
+    for each in kinds:
+        _in_full(each, each.kind == chosen.default)
     return None
 
 
-def _in_short(slot: "Slot") -> None:
-    table = columns("", "", "")
-    table.show_header = False
-    for kind, entry in slot.entries.items():
-        table.add_row(" ", kind, _plain(inspect.getdoc(entry) or "").split("\n")[0])
-    console.print(table)
-    console.print()
+def _schema(slot: str) -> None:
+    if slot:
+        raise RecipeError("--schema is that of a whole recipe; leave out the slot")
+    from regard.recipe.schema import recipe_schema
+    from regard.training.menu import MENU
+
+    as_json(recipe_schema(MENU))
 
 
-def _in_full(menu: "Menu", slot: "Slot") -> None:
-    for kind, part in menu.parts[slot.name].items():
-        console.print(f"\n[bold cyan]{kind}[/]")
-        console.print(_plain(inspect.getdoc(part.entry) or ""), style="dim")
-        options = {name: field for name, field in part.model_fields.items() if name != "kind"}
-        if not options:
-            continue
-        table = columns("  option", "wants", "default")
-        for name, field in options.items():
-            table.add_row(f"  {name}", *_option(menu, part, name, field))
+def _slot(cards: "Cards", name: str) -> "SlotCard":
+    """By its own name, or by a key that chooses from it."""
+    slots = {slot.name: slot for slot in cards.slots}
+    known = cards.other_names.get(name, name)
+    if known not in slots:
+        close = _nearest(name, [*slots, *cards.other_names])
+        raise RecipeError(f"{name}: no such slot{close}\nthe slots are {', '.join(slots)}")
+    return slots[known]
+
+
+def _kind(slot: "SlotCard", name: str) -> "KindCard":
+    kinds = {kind.kind: kind for kind in slot.kinds}
+    if name not in kinds:
+        raise RecipeError(f"{name}: no {slot.name} is called so{_nearest(name, kinds)}\nthere is {', '.join(kinds)}")
+    return kinds[name]
+
+
+def _nearest(name: str, names: "list[str] | dict[str, KindCard]") -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _whole(cards: "Cards") -> None:
+    widest = max(len(kind.kind) for slot in cards.slots for kind in slot.kinds)
+    for slot in cards.slots:
+        console.print(Text.assemble((slot.name, "bold"), f"  {slot.about}"))
+        table = columns("", "", "")
+        table.show_header = False
+        table.columns[1].min_width = widest
+        for kind in slot.kinds:
+            table.add_row("", Text(kind.kind, "cyan"), Text(kind.about))
         console.print(table)
+        console.print()
+    console.print("One slot with all its options: [bold]regard menu attention[/]")
+    console.print("One choice: [bold]regard menu attention multihead[/]")
 
 
-def _option(menu: "Menu", part: "type[Part[Any]]", name: str, field: "FieldInfo") -> tuple[str, str]:
-    kind = f"one of {menu.slot_of(part.slots[name])}" if name in part.slots else _plain(_wants(field))
-    if field.is_required():
-        return kind, "must be given"
-    default: Any = field.default
-    return kind, _plain(str(default["kind"] if isinstance(default, dict) else default))
+def _in_full(card: "KindCard", by_default: bool) -> None:
+    console.print(
+        Text.assemble("\n", (card.kind, "bold cyan"), ("  (if no kind is said)" if by_default else "", "dim"))
+    )
+    console.print(Padding(Text(card.about), (0, 0, 0, 2)))
+    for paragraph in card.more.split("\n\n") if card.more else []:
+        console.print(Padding(Text(paragraph, "dim"), (0, 0, 0, 2)))
+    for option in card.options:
+        said = Text.assemble((option.name, "bold"), f"  {option.wants}; ", (_default(option), "cyan"))
+        console.print(Padding(said, (0, 0, 0, 4)))
+        console.print(Padding(Text(option.about), (0, 0, 0, 8)))
 
 
-def _wants(field: "FieldInfo") -> str:
-    from regard.recipe.part import type_name
-
-    bounds = [
-        f"{sign} {getattr(bound, name)}"
-        for bound in field.metadata
-        for name, sign in _SIGNS.items()
-        if hasattr(bound, name)
-    ]
-    return " ".join([type_name(field.annotation), *bounds])
-
-
-_SIGNS = {"ge": "≥", "gt": ">", "lt": "<", "le": "≤"}
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
+def _default(option: "Option") -> str:
+    return MUST if option.default == MUST else f"default {option.default}"

@@ -18,8 +18,9 @@ PLAIN_EVERY = 10.0  # seconds between plain lines
 class Reporter(Listener):
     """Call it with every event."""
 
-    def __init__(self, as_json: bool = False, silent: bool = False) -> None:
-        self.as_json, self.silent = as_json, silent
+    def __init__(self, as_json: bool = False, silent: bool = False, quiet: bool = False) -> None:
+        """`quiet` tells of nothing but what went wrong; `silent` of nothing at all (another process talks)."""
+        self.as_json, self.silent, self.quiet = as_json, silent, quiet
         self._live: Progress | None = None
         self._task = TaskID(0)
         self._total, self._first, self._unit = 0, 0, ""
@@ -37,7 +38,7 @@ class Reporter(Listener):
             self._live.stop()
 
     def __call__(self, event: Event) -> None:
-        if self.silent:
+        if self.silent or (self.quiet and not self.as_json):
             return
         if self.as_json:
             facts = {key: str(value) if key == "folder" else value for key, value in asdict(event).items()}
@@ -56,13 +57,13 @@ class Reporter(Listener):
 
     def say(self, text: str) -> None:
         """Something worth a line of its own."""
-        if self.as_json and not self.silent:
+        if (self.as_json or self.quiet) and not self.silent:
             print(text, file=sys.stderr)
         elif not self.silent:
             console.print(text, style="yellow", markup=False, soft_wrap=True)
 
     def at(self, work: str, done: int = 0, total: int = 0) -> None:
-        if work != self._work:
+        if work != self._work and not self.quiet:
             self._work = work
             self.say(work)
 

@@ -12,7 +12,9 @@ from regard.listener import Listener
 class Shown(Listener):
     """One live line with time left on a terminal, else nothing; what is worth a line goes to standard error."""
 
-    def __init__(self) -> None:
+    def __init__(self, quiet: bool = False) -> None:
+        """`quiet` shows no progress; what is worth a line is still said on standard error."""
+        self.quiet = quiet
         self._live: Progress | None = None
         self._task, self._work = TaskID(0), ""
 
@@ -30,7 +32,7 @@ class Shown(Listener):
         print(text, file=sys.stderr)
 
     def at(self, work: str, done: int = 0, total: int = 0) -> None:
-        if not console.is_terminal:
+        if self.quiet or not console.is_terminal:
             return
         if self._live is None:
             parts = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}/{task.total:,}"))

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 from datetime import date
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_doc import Doc
 
 from regard.datasets.data import Split, dice
 from regard.datasets.decks import Deck, check_counts, deal_splits
 from regard.datasets.numbers import check_languages
+from regard.datasets.options import Seed, Test, Train, Valid
 from regard.datasets.pairs import Pair, Pairs
-from regard.recipe import Count, Number
+from regard.recipe import Count
 
 PLAIN = "iso"
 NAMED = ("full", "long", "medium")
@@ -31,15 +34,19 @@ class Dates(Pairs):
     def __init__(
         self,
         *,
-        source: str = "ko",
-        target: str = "en",
-        first_year: Count = 1900,
-        last_year: Count = 2099,
-        weekday: bool = True,
-        train: Count = 20_000,
-        valid: Count = 500,
-        test: Count = 500,
-        seed: Number = 1,
+        source: Annotated[
+            str, Doc("Language to translate from: one of Babel such as ko, or iso for 2026-11-15.")
+        ] = "ko",
+        target: Annotated[
+            str, Doc("Language to translate into: one of Babel such as en, or iso for 2026-11-15.")
+        ] = "en",
+        first_year: Annotated[Count, Doc("First year whose days occur.")] = 1900,
+        last_year: Annotated[Count, Doc("Last year whose days occur, 9999 at most.")] = 2099,
+        weekday: Annotated[bool, Doc("Whether both sides name the day of the week; iso never does.")] = True,
+        train: Train = 20_000,
+        valid: Valid = 500,
+        test: Test = 500,
+        seed: Seed = 1,
     ) -> None:
         check_languages(source, target, languages())
         if not first_year <= last_year <= date.max.year:

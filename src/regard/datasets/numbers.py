@@ -4,12 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_doc import Doc
 
 from regard.datasets.data import Split
 from regard.datasets.decks import Deck, check_counts, deal_splits
+from regard.datasets.options import Seed, Test, Train, Valid
 from regard.datasets.pairs import Pair, Pairs
-from regard.recipe import Count, Number
+from regard.recipe import Count
 from regard.recipe.errors import nearest
 
 FIGURES = "digits"
@@ -43,13 +46,13 @@ class Numbers(Pairs):
     def __init__(
         self,
         *,
-        source: str = "de",
-        target: str = "en",
-        upto: Count = GREATEST,
-        train: Count = 20_000,
-        valid: Count = 500,
-        test: Count = 500,
-        seed: Number = 1,
+        source: Annotated[str, Doc("Language to translate from: one of num2words such as de, or digits.")] = "de",
+        target: Annotated[str, Doc("Language to translate into: one of num2words such as en, or digits.")] = "en",
+        upto: Annotated[Count, Doc("Greatest number that occurs, 999,999 at most.")] = GREATEST,
+        train: Train = 20_000,
+        valid: Valid = 500,
+        test: Test = 500,
+        seed: Seed = 1,
     ) -> None:
         check_languages(source, target, languages())
         if upto > GREATEST:

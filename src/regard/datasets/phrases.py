@@ -1,7 +1,9 @@
 """A small phrasebook in five languages, for a first look at translation."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_doc import Doc
 
 from regard.datasets.data import Split
 from regard.datasets.pairs import Pair, Pairs
@@ -167,7 +169,12 @@ class Phrases(Pairs):
     but eight phrases, and those eight (`valid`, `test`) say known words in new company.
     """
 
-    def __init__(self, *, source: Language = "de", target: Language = "en") -> None:
+    def __init__(
+        self,
+        *,
+        source: Annotated[Language, Doc("Language to translate from.")] = "de",
+        target: Annotated[Language, Doc("Language to translate into, another than the source.")] = "en",
+    ) -> None:
         if source == target:
             raise ValueError(f"target: {target!r} is the source already; choose another language")
         self.source, self.target = source, target

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from functools import cached_property
 from string import ascii_letters
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_doc import Doc
 
 from regard.datasets.data import Split
 from regard.datasets.decks import HELD_SHARE, Deck, deal_splits
+from regard.datasets.options import Seed, Test, Train, Valid
 from regard.datasets.pairs import Pair, Pairs
 from regard.recipe import Count, Number
 
@@ -23,15 +26,19 @@ class Toys(Pairs):
     def __init__(
         self,
         *,
-        operation: Literal["copy", "reverse", "sort"] = "reverse",
-        letters: Count = 10,
-        min_length: Count = 1,
-        max_length: Count = 12,
-        test_max_length: Number = 0,
-        train: Count = 20_000,
-        valid: Count = 500,
-        test: Count = 500,
-        seed: Number = 1,
+        operation: Annotated[
+            Literal["copy", "reverse", "sort"], Doc("What is to be done with the letters.")
+        ] = "reverse",
+        letters: Annotated[Count, Doc("Number of different letters, from a on; 52 at most.")] = 10,
+        min_length: Annotated[Count, Doc("Fewest letters in a sequence.")] = 1,
+        max_length: Annotated[Count, Doc("Most letters in a sequence to train and validate on.")] = 12,
+        test_max_length: Annotated[
+            Number, Doc("Most letters in a test sequence, to see where a model fails; 0 means max_length.")
+        ] = 0,
+        train: Train = 20_000,
+        valid: Valid = 500,
+        test: Test = 500,
+        seed: Seed = 1,
     ) -> None:
         if letters > len(ascii_letters):
             raise ValueError(f"letters: {letters} is more than the {len(ascii_letters)} there are, from a to Z")

@@ -1,17 +1,20 @@
 """Beam search."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+from annotated_doc import Doc
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.decoding.checks import MOST_HYPOTHESES, finite, whole
 from regard.decoding.choice import Choice
+from regard.decoding.options import MinLength, NoRepeat
 from regard.decoding.request import Event, Finished, Hypothesis
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
 from regard.decoding.top import top
-from regard.recipe import Count, Number
+from regard.recipe import Count
 
 
 class Beam(Search):
@@ -25,11 +28,15 @@ class Beam(Search):
     def __init__(
         self,
         *,
-        beam_size: Count = 5,
-        length_penalty: float = 1.0,
-        n_best: Count = 1,
-        min_length: Number = 0,
-        no_repeat_ngram_size: Number = 0,
+        beam_size: Annotated[
+            Count, Doc("Hypotheses kept side by side; more find likelier texts and cost as much more; 1 is greedy.")
+        ] = 5,
+        length_penalty: Annotated[
+            float, Doc("Power of the length that scores are divided by: 0 favours short texts, above 1 long ones.")
+        ] = 1.0,
+        n_best: Annotated[Count, Doc("Hypotheses handed out for each source, the best first; at most beam_size.")] = 1,
+        min_length: MinLength = 0,
+        no_repeat_ngram_size: NoRepeat = 0,
     ) -> None:
         whole("beam_size", beam_size, 1, MOST_HYPOTHESES)
         if whole("n_best", n_best, 1) > beam_size:

@@ -2,13 +2,16 @@
 
 from abc import ABC, abstractmethod
 from math import isnan
+from typing import Annotated
 
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.decoding.checks import finite, whole
 from regard.decoding.choice import Choice
+from regard.decoding.options import MinLength, NoRepeat
 from regard.decoding.request import Event, Finished, Hypothesis, Token
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
 from regard.recipe import Number, Positive
@@ -59,7 +62,7 @@ def _finished(running: Running, row: int, stopped: bool) -> Finished:
 class Greedy(OneByOne):
     """The likeliest word at every step."""
 
-    def __init__(self, *, min_length: Number = 0, no_repeat_ngram_size: Number = 0) -> None:
+    def __init__(self, *, min_length: MinLength = 0, no_repeat_ngram_size: NoRepeat = 0) -> None:
         super().__init__(min_length, no_repeat_ngram_size)
 
     def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
@@ -75,12 +78,16 @@ class Sample(OneByOne):
     def __init__(
         self,
         *,
-        temperature: Positive = 1.0,
-        top_k: Number = 0,
-        top_p: Positive = 1.0,
-        seed: Number = 1,
-        min_length: Number = 0,
-        no_repeat_ngram_size: Number = 0,
+        temperature: Annotated[
+            Positive, Doc("Scores are divided by it: below 1 likely tokens win more often, above 1 rare ones do.")
+        ] = 1.0,
+        top_k: Annotated[Number, Doc("Only so many likeliest tokens can be drawn; 0 means all of them.")] = 0,
+        top_p: Annotated[
+            Positive, Doc("Only the likeliest tokens that together have this chance can be drawn; 1 means all.")
+        ] = 1.0,
+        seed: Annotated[Number, Doc("Number from which all chance is drawn: the same seed writes the same texts.")] = 1,
+        min_length: MinLength = 0,
+        no_repeat_ngram_size: NoRepeat = 0,
     ) -> None:
         super().__init__(min_length, no_repeat_ngram_size)
         self.temperature, self.top_p = finite("temperature", temperature, 0.0), finite("top_p", top_p, 0.0)

@@ -11,6 +11,14 @@ from regard.errors import InputError
 LARGEST = 2**28
 
 
+def place(name: str | Path) -> Path:
+    """Where a name that a user gives leads: `~` is the home folder."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:  # ~ of somebody who is not here
+        raise InputError(f"{name}: {error}") from error
+
+
 def read_bytes(path: Path) -> bytes:
     """A small file: no link out of its folder, nothing endless."""
     try:

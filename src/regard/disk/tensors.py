@@ -7,7 +7,7 @@ from safetensors.torch import load, load_file, save, save_file
 from torch import Tensor
 
 from regard.disk.files import checksum
-from regard.disk.write import reason, sync
+from regard.disk.write import reason, room, sync
 from regard.errors import FailedError, InputError
 
 Tensors = dict[str, Tensor]
@@ -45,9 +45,13 @@ def read_shapes(path: Path) -> dict[str, list[int]]:
 
 def write_tensors(path: Path, tensors: Tensors) -> str:
     """Write and sync a new file; gives back its sha256."""
+    with room(path.parent):
+        path.touch()
+    mode = path.stat().st_mode  # as the user's umask has it: the library would make it readable to nobody else
     try:
         save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
     except SafetensorError as error:
         raise FailedError(f"{path.parent}: {reason(error)}") from error
+    path.chmod(mode)
     sync(path)
     return checksum(path)

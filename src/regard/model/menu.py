@@ -1,4 +1,4 @@
-"""The menu of Regard: every slot, every choice. Adding one is a line here."""
+"""The menu of models: every slot, every choice. Adding one is a line here; `regard.menu()` is the whole menu."""
 
 from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq, SequenceRegressor
 from regard.model.attention import (
@@ -60,7 +60,7 @@ MENU = Menu(
         "multihead": Multihead,
         "linear": LinearAttention,
     }),
-    Slot("pattern", Pattern, "who sees whom", {
+    Slot("pattern", Pattern, "which positions see which", {
         "full": Full,
         "causal": Causal,
         "window": Window,
@@ -89,8 +89,3 @@ MENU = Menu(
         "experts": Experts,
     }),
 )  # fmt: skip
-
-
-def menu() -> Menu:
-    """Every slot and every choice, with the options each takes."""
-    return MENU

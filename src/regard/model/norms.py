@@ -1,12 +1,14 @@
 """Norms: bring every vector to one scale, each on its own [N3:145, N3:163]."""
 
 from abc import ABC, abstractmethod
+from typing import Annotated
 
 import torch.nn.functional as F
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn, ones, zeros
 
-from regard.recipe import Positive
+from regard.model.options import Eps
 
 
 class Norm(nn.Module, ABC):
@@ -23,7 +25,13 @@ class LayerNorm(Norm):
     (x - mean) / sqrt(var + eps) * g + b [N2:641-645; Ba et al. 2016]
     """
 
-    def __init__(self, width: int, *, eps: Positive = 1e-5, bias: bool = True) -> None:
+    def __init__(
+        self,
+        width: int,
+        *,
+        eps: Eps = 1e-5,
+        bias: Annotated[bool, Doc("Whether a learned vector is added after scaling, and not only multiplied.")] = True,
+    ) -> None:
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(ones(width))
@@ -39,7 +47,7 @@ class RmsNorm(Norm):
     x * g / sqrt(mean(x²) + eps) [N3:163; Zhang & Sennrich 2019]
     """
 
-    def __init__(self, width: int, *, eps: Positive = 1e-6) -> None:
+    def __init__(self, width: int, *, eps: Eps = 1e-6) -> None:
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(ones(width))

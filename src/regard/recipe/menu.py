@@ -1,50 +1,87 @@
 """The menu: a written list of classes per slot, held against what a recipe says."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from pydantic import BaseModel, ValidationError, create_model
 
 from regard.errors import RecipeError
+from regard.recipe.adding import check_entry
 from regard.recipe.errors import explain, nearest
-from regard.recipe.part import Part, part_of
+from regard.recipe.part import Part
+from regard.recipe.plugins import load_installed, origin_of
 from regard.recipe.renamed import renamed_kind
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One axis: an abstract class and the final classes that may stand in its place.
-
-    `hint` is what a recipe is told that says nothing for a slot that must be filled.
-    """
-
-    name: str
-    abstract: type
-    about: str
-    entries: Mapping[str, type]
-    default: str = ""
-    hint: str = ""
+from regard.recipe.slot import Slot
 
 
 class Menu:
-    """All slots. Built once from the written list in `regard.model.menu`."""
+    """Every slot and every choice, with the options each takes.
 
-    def __init__(self, *slots: Slot) -> None:
-        self.slots = {slot.name: slot for slot in slots}
+    Written down in `regard.model.menu` and `regard.training.menu`; `add` puts a part of one's own beside those.
+    `inner` is a menu whose slots are among these: a slot that is added is added there too.
+    """
+
+    def __init__(self, *slots: Slot, inner: "Menu | None" = None) -> None:
+        self._slots = {slot.name: slot for slot in slots}
         self._named = {slot.abstract: slot.name for slot in slots}
+        self._inner = inner
+
+    @property
+    def slots(self) -> dict[str, Slot]:
+        """All slots by name. Parts of installed plugins are there from the first look on."""
+        load_installed()
+        return self._slots
 
     def __iter__(self) -> Iterator[Slot]:
         return iter(self.slots.values())
 
-    @cached_property
+    @property
     def parts(self) -> dict[str, dict[str, type[Part[Any]]]]:
         """The pydantic model of every entry, by slot and kind."""
-        return {
-            slot.name: {kind: part_of(slot.abstract, kind, entry) for kind, entry in slot.entries.items()}
-            for slot in self
-        }
+        return {slot.name: slot.parts for slot in self}
+
+    def add(self, slot: str, kind: str, entry: type) -> None:
+        """Put a part of your own on the menu: `regard.menu().add("attention", "cosine", Cosine)`.
+
+        It can be chosen at once in every recipe of this process. The class must be a subclass of the slot's; what a
+        recipe may say are its constructor's keyword-only parameters, each with a type. Adding the same class again
+        (a cell of a notebook run twice) replaces it.
+        """
+        chosen = self._known(slot)
+        check_entry(chosen, kind, entry, self._named)
+        chosen.put(kind, entry, origin_of(entry))
+
+    def add_slot(self, slot: Slot) -> None:
+        """One more axis, for parts that a part of your own lets a recipe choose."""
+        if slot.name in self.slots or slot.abstract in self._named:
+            raise RecipeError(f"{slot.name}: there is a slot of this name, or for {slot.abstract.__name__}, already")
+        for menu in (self, self._inner):
+            if menu is not None:
+                menu._slots[slot.name], menu._named[slot.abstract] = slot, slot.name
+
+    def remove(self, slot: str, kind: str) -> None:
+        """Take a part that was added off the menu again; those that come with Regard stay."""
+        chosen = self._known(slot)
+        if kind not in chosen.added:
+            raise RecipeError(f"{slot} {kind!r}: was not added{nearest(kind, chosen.added)}")
+        chosen.drop(kind)
+
+    def needs(self, slot: str, part: Part[Any]) -> dict[str, str]:
+        """What of a choice, and of everything below it, was added, and by whom: `attention cosine` → `cosine.py`."""
+        added = self.slots[slot].added
+        found = {f"{slot} {part.kind}": added[part.kind]} if part.kind in added else {}
+        for name, abstract in part.slots.items():
+            found |= self.needs(self._named[abstract], getattr(part, name))
+        return found
+
+    def _known(self, slot: str) -> Slot:
+        """A slot by its name; one that goes by another name in recipes is named (`data` is chosen from `pairs`)."""
+        if slot in self.slots:
+            return self.slots[slot]
+        inner = [part.slots[slot] for parts in self.parts.values() for part in parts.values() if slot in part.slots]
+        if inner:
+            raise RecipeError(f"{slot}: is chosen from the slot {self._named[inner[0]]!r}; add to that one")
+        raise RecipeError(f"{slot}: no such slot{nearest(str(slot), self.slots)}")
 
     def slot_of(self, abstract: type) -> str:
         """The name of the slot whose entries are of a class."""
@@ -74,7 +111,7 @@ class Menu:
             default = model.model_fields[name]
             given = options.get(name)
             if given is None and default.is_required():
-                hint = self.slots[inner].hint or f"choose one of {', '.join(self.parts[inner])}"
+                hint = self.slots[inner].hint or f"choose one of {', '.join(self.slots[inner].parts)}"
                 raise RecipeError(f"{below}{name}: missing; {hint}")
             if given is None:
                 given = default.default
@@ -90,7 +127,7 @@ class Menu:
 
     def _entry(self, slot: str, table: Any, place: str) -> type[Part[Any]]:
         """The class of what a table chooses."""
-        kinds = self.parts[slot]
+        kinds = self.slots[slot].parts
         if not isinstance(table, Mapping):
             raise RecipeError(f"{place}: wanted one of {', '.join(kinds)}, given {table!r}")
         kind = table.get("kind", self.slots[slot].default)
@@ -104,7 +141,7 @@ class Menu:
 
     def schema(self, slot: str) -> dict[str, Any]:
         """JSON schema of a slot, for editors and other programs."""
-        return {"oneOf": [self._entry_schema(part) for part in self.parts[slot].values()]}
+        return {"oneOf": [self._entry_schema(part) for part in self.slots[slot].parts.values()]}
 
     def _entry_schema(self, part: type[Part[Any]]) -> dict[str, Any]:
         flat = {name for name in part.model_fields if name not in part.slots}

@@ -1,13 +1,15 @@
 """One choice of a menu, with the options that its constructor takes.
 
 A constructor's positional parameters are wiring from its parent; its keyword-only parameters
-are what a recipe may say. A pydantic model made from that signature checks what it does say.
+are what a recipe may say. A pydantic model made from that signature checks what it does say. Each has a
+sentence for its reader: `layers: Annotated[Count, Doc("Number of layers.")] = 4`.
 """
 
 import inspect
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from annotated_doc import Doc
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
 from regard.errors import InputError, RecipeError
@@ -18,6 +20,7 @@ Count = Annotated[int, Field(ge=1)]
 Number = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
 
 
 def _absolute(name: str) -> str:
@@ -27,7 +30,8 @@ def _absolute(name: str) -> str:
         raise ValueError(f"a file ({error})") from error
 
 
-File = Annotated[str, AfterValidator(_absolute)]
+FILE = AfterValidator(_absolute)
+File = Annotated[str, FILE]
 """The name of a file or of several: made absolute where it is read, so that a recipe means the same anywhere."""
 
 
@@ -75,25 +79,27 @@ def part_of(abstract: type, kind: str, entry: type) -> type[Part[Any]]:
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        hint = hints[name]
+        hint, said = _told(hints[name])
         if isinstance(hint, type) and issubclass(hint, Part):
             slots[name] = hint.__pydantic_generic_metadata__["args"][0]
-        fields[name] = (hint, default)
+        fields[name] = (hint, Field(default, description=said))
     base: type[Part[Any]] = Part[abstract]  # type: ignore[valid-type]
     made: type[Part[Any]] = create_model(f"{abstract.__name__}_{kind}", __base__=base, **fields)
     made.entry, made.slots = entry, slots
     return made
 
 
+def _told(hint: Any) -> tuple[Any, str | None]:
+    """A type without its sentence, and the sentence; of several the outermost, which knows most of the place."""
+    if get_origin(hint) is not Annotated:
+        return hint, None
+    plain, *said = get_args(hint)
+    sentences = [each.documentation for each in said if isinstance(each, Doc)]
+    for more in (each for each in said if not isinstance(each, Doc)):
+        plain = Annotated[plain, more]
+    return plain, sentences[-1] if sentences else None
+
+
 def _maker(entry: type) -> type:
     """The class whose constructor an entry has: its own, or the one above."""
     return next(kind for kind in entry.__mro__ if "__init__" in vars(kind))
-
-
-def type_name(hint: Any) -> str:
-    """A type as a reader of `regard menu` would say it."""
-    if get_origin(hint) is Annotated:
-        return type_name(get_args(hint)[0])
-    if get_args(hint) and not isinstance(hint, type):
-        return " | ".join(str(choice) for choice in get_args(hint))
-    return str(getattr(hint, "__name__", hint))

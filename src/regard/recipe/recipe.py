@@ -90,6 +90,11 @@ class Recipe:
         table = self.model.table() | dict(sizes)
         return replace(self, model=menu.order("model", table, "model"))
 
+    def needs(self, menu: Menu) -> dict[str, str]:
+        """The parts that do not come with Regard, and where they come from."""
+        parts = {"model": self.model, "task": self.task, "training": self.training}
+        return {name: by for slot, part in parts.items() if part for name, by in menu.needs(slot, part).items()}
+
     def table(self) -> dict[str, Any]:
         """Plain tables with every default written out."""
         table: dict[str, Any] = {"name": self.name, "about": self.about}

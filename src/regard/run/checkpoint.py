@@ -3,13 +3,16 @@
 import hashlib
 import json
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from regard.disk import checksum, read_json
-from regard.disk.tensors import Tensors, read_shapes, read_tensors
+from regard.disk import checksum, read_json, remove, sync, write
 from regard.errors import InputError
+
+if TYPE_CHECKING:  # what lists runs needs no tensors, and importing torch takes seconds
+    from regard.disk.tensors import Tensors
 
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
 STEP = re.compile(r"step-(\d{1,12})")
@@ -21,6 +24,25 @@ class Checkpoint:
 
     folder: Path
 
+    @classmethod
+    def write(cls, folder: Path, weights: "Tensors", state: "Tensors | None", progress: dict[str, Any]) -> "Checkpoint":
+        """Whole or not at all. Without a state it can be used, not gone on with."""
+        from regard.disk.tensors import write_tensors
+
+        part = folder.with_name(folder.name + ".part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        hashes = {"progress": table_hash(progress)}
+        for name, tensors in ((WEIGHTS, weights), *(((STATE, state),) if state is not None else ())):
+            hashes[name] = write_tensors(part / name, tensors)
+        write(part / MANIFEST, manifest_of(hashes, progress))
+        sync(part)
+        if folder.exists():
+            remove(folder)
+        part.rename(folder)
+        sync(folder.parent)
+        return cls(folder)
+
     @property
     def step(self) -> int:
         """After how many steps it was saved."""
@@ -31,14 +53,20 @@ class Checkpoint:
     def check(self, to_resume: bool = False) -> dict[str, Any]:
         """The manifest, once what is needed has been found to be what was written: the weights, and the state too
         where training is to go on."""
-        manifest = read_json(self.folder / MANIFEST)
-        hashes = manifest.get("sha256")
-        if not isinstance(hashes, dict) or hashes.get("progress") != table_hash(manifest.get("progress")):
-            raise InputError(f"{self.folder / MANIFEST}: damaged: not what was written")
+        manifest = self.manifest()
+        hashes = manifest["sha256"]
         for name in (WEIGHTS, STATE) if to_resume else (WEIGHTS,):
             path = self.folder / name
             if not path.is_file() or checksum(path) != hashes.get(name):
                 raise InputError(f"{path}: {'damaged: not what was written' if path.is_file() else 'missing'}")
+        return manifest
+
+    def manifest(self) -> dict[str, Any]:
+        """What is said of the tensors, itself found to be what was written."""
+        manifest = read_json(self.folder / MANIFEST)
+        hashes = manifest.get("sha256")
+        if not isinstance(hashes, dict) or hashes.get("progress") != table_hash(manifest.get("progress")):
+            raise InputError(f"{self.folder / MANIFEST}: damaged: not what was written")
         return manifest
 
     def progress(self) -> dict[str, Any]:
@@ -48,17 +76,25 @@ class Checkpoint:
             raise InputError(f"{self.folder / MANIFEST}: damaged: no progress in it")
         return progress
 
-    def weights(self) -> Tensors:
+    def weights(self) -> "Tensors":
         """What a user gets."""
-        return read_tensors(self.folder / WEIGHTS)
+        return _tensors(self.folder / WEIGHTS)
 
-    def state(self) -> Tensors:
+    def state(self) -> "Tensors":
         """All else that the next step depends on."""
-        return read_tensors(self.folder / STATE)
+        return _tensors(self.folder / STATE)
 
     def shapes(self) -> dict[str, list[int]]:
         """Names and shapes of the weights, without reading them."""
+        from regard.disk.tensors import read_shapes
+
         return read_shapes(self.folder / WEIGHTS)
+
+
+def _tensors(path: Path) -> "Tensors":
+    from regard.disk.tensors import read_tensors
+
+    return read_tensors(path)
 
 
 def manifest_of(hashes: dict[str, str], progress: dict[str, Any]) -> bytes:

@@ -1,6 +1,6 @@
 """A run folder. Only safetensors, JSON and TOML are ever read from one.
 
-recipe.toml  run.json (format, task, fingerprint of the data, names of the task's files)  log.jsonl  best  last
+recipe.toml  run.json (format, task's files, what made it, what became of it)  log.jsonl  best  last  evaluation.json
 the task's files: tokenizers, names of classes
 checkpoints/step-N/weights.safetensors  state.safetensors  manifest.json
 
@@ -8,27 +8,26 @@ Everything is written under another name, synced and renamed, so that a run kill
 holds nothing half-written; what was left over is swept away at the next start.
 """
 
-import fcntl
-import json
-import os
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from regard.disk import names_inside, read_bytes, read_json, read_text, read_toml, remove, room, sync, write
-from regard.disk.tensors import Tensors, write_tensors
+from regard.disk import names_inside, place, read_bytes, read_text, read_toml, remove, room, write
 from regard.errors import InputError
 from regard.listener import Listener
 from regard.recipe.read import RUN_RECIPE, is_run
-from regard.run.checkpoint import MANIFEST, STATE, STEP, WEIGHTS, Checkpoint, manifest_of, table_hash
+from regard.run import history, scores
+from regard.run.checkpoint import MANIFEST, STEP, Checkpoint, manifest_of, table_hash
+from regard.run.create import CHECKPOINTS, FACTS, write_new
+from regard.run.facts import FORMAT, facts_file, facts_of
+from regard.run.lock import held
 
-FORMAT = 1
-FACTS = "run.json"
+if TYPE_CHECKING:
+    from regard.disk.tensors import Tensors
 
 
 class Run:
@@ -36,32 +35,45 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.facts = _checked(folder)
+        self.facts = facts_of(folder)
         self.recipe = read_toml(folder / RUN_RECIPE)
 
     @classmethod
-    def create(cls, folder: Path, recipe: dict[str, Any], files: Mapping[str, bytes], data: str) -> "Run":
-        """A new run: its recipe, what its task keeps, and the fingerprint of its data.
+    def create(
+        cls,
+        folder: Path,
+        recipe: dict[str, Any],
+        files: Mapping[str, bytes],
+        data: str,
+        more: Mapping[str, Any] | None = None,
+    ) -> "Run":
+        """A new run: its recipe, what its task keeps, the fingerprint of its data, and what else is known of it.
 
         The recipe is written last, so that a folder with a recipe is whole.
         """
-        if is_run(folder):
-            raise InputError(f"{folder}: there is a run already; go on with --resume, or choose another --out")
-        facts = {"format": FORMAT, "data": data, "files": sorted(files)}
-        with room(folder):
-            (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-            for name, content in files.items():
-                write(folder / name, content)
-            write(folder / FACTS, json.dumps(facts, indent=2).encode())
-            write(folder / RUN_RECIPE, tomli_w.dumps(recipe).encode())
+        facts = {"format": FORMAT, "data": data, "files": sorted(files)} | dict(more or {})
+        write_new(folder, {FACTS: facts_file(facts)} | dict(files) | {RUN_RECIPE: tomli_w.dumps(recipe).encode()})
         return cls(folder)
 
     @classmethod
     def open(cls, folder: Path) -> "Run":
         """A run that is there."""
+        folder = place(folder)
         if not is_run(folder):
             raise InputError(f"{folder}: not a run folder (no {RUN_RECIPE} in it); `regard train` makes one")
         return cls(folder)
+
+    def note(self, **facts: Any) -> None:
+        """Write down what became of the run; None takes a fact back."""
+        self.facts = {key: value for key, value in (self.facts | facts).items() if value is not None}
+        with room(self.folder):
+            write(self.folder / FACTS, facts_file(self.facts))
+
+    def rewrite(self, recipe: dict[str, Any]) -> None:
+        """The run goes on with another recipe."""
+        self.recipe = recipe
+        with room(self.folder):
+            write(self.folder / RUN_RECIPE, tomli_w.dumps(recipe).encode())
 
     @cached_property
     def files(self) -> dict[str, bytes]:
@@ -69,39 +81,17 @@ class Run:
         names = names_inside(self.facts.get("files"), self.folder / FACTS)
         return {name: read_bytes(self.folder / name) for name in names}
 
-    @contextmanager
-    def hold(self) -> Iterator[None]:
+    def hold(self) -> AbstractContextManager[None]:
         """Nobody else may train here meanwhile. Sweeps what a killed process left behind."""
-        with room(self.folder):
-            handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        with os.fdopen(handle, "w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise InputError(f"{self.folder}: another process is training in it") from error
-            for left in [*self.folder.glob("*.part"), *self._checkpoints.glob("*.part")]:
-                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
-            yield
+        return held(self.folder)
 
-    def save(self, step: int, weights: Tensors, state: Tensors, progress: dict[str, Any], keep: int) -> Checkpoint:
+    def save(self, step: int, weights: "Tensors", state: "Tensors", progress: dict[str, Any], keep: int) -> Checkpoint:
         """Write a checkpoint whole or not at all, then let go of old ones: `keep` stay, and the best."""
-        final = self._checkpoints / f"step-{step}"
-        part = final.with_name(final.name + ".part")
         with room(self.folder):
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            hashes = {"progress": table_hash(progress)}
-            for name, tensors in ((WEIGHTS, weights), (STATE, state)):
-                hashes[name] = write_tensors(part / name, tensors)
-            write(part / MANIFEST, manifest_of(hashes, progress))
-            sync(part)
-            if final.exists():
-                remove(final)
-            part.rename(final)
-            sync(final.parent)
-            self.point("last", final.name)
+            saved = Checkpoint.write(self._checkpoints / f"step-{step}", weights, state, progress)
+            self.point("last", saved.folder.name)
         self._let_go(keep)
-        return Checkpoint(final)
+        return saved
 
     def amend(self, step: int, progress: dict[str, Any]) -> None:
         """The same tensors, but more is known about them."""
@@ -132,70 +122,71 @@ class Run:
         return None
 
     def for_use(self, listener: Listener) -> Checkpoint:
-        """The best checkpoint, or else the newest that is whole."""
-        name = self._best()
-        if STEP.fullmatch(name) and (self._checkpoints / name).is_dir():
-            best = Checkpoint(self._checkpoints / name)
-            try:
-                best.check()
-                return best
-            except (InputError, OSError) as error:
-                listener.say(f"{error}; falling back to the newest")
-        newest = self.newest(listener)
-        if newest is None:
+        """The best checkpoint, or else the newest that is whole. Of a run that diverged, that is said."""
+        found, lost = self._whole_best(listener) or self.newest(listener), self.diverged
+        if found is None and lost is not None:
+            raise InputError(
+                f"{self.folder}: this run diverged at step {lost:,} before anything good was saved; "
+                "train a new one with a lower training.optimizer.learning_rate"
+            )
+        if found is None:
             raise InputError(f"{self.folder}: no whole checkpoint in it yet; `regard train … --resume` goes on")
-        return newest
+        if lost is not None:
+            listener.say(f"{self.folder}: this run diverged at step {lost:,}; what answers is step {found.step:,}")
+        return found
+
+    @property
+    def diverged(self) -> int | None:
+        """The step at which the loss was no number any more, where that ended the training."""
+        step = self.facts.get("diverged")
+        return step if isinstance(step, int) else None
 
     def log(self, entry: dict[str, Any]) -> None:
         """One line of log.jsonl."""
-        with room(self.folder), (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
+        history.add(self.folder, entry)
 
     def history(self) -> list[dict[str, Any]]:
         """All whole lines of the log."""
-        file = self.folder / "log.jsonl"
-        lines = read_text(file).splitlines() if file.is_file() else []
-        return [entry for line in lines if isinstance(entry := _parsed(line), dict)]
+        return history.entries(self.folder)
 
     def rewind(self, step: int) -> None:
         """Forget what was logged after a step: it will happen again."""
-        kept = [json.dumps(entry) + "\n" for entry in self.history() if entry.get("step", 0) <= step]
-        with room(self.folder):
-            write(self.folder / "log.jsonl", "".join(kept).encode())
+        history.rewind(self.folder, step)
+
+    def keep_scores(
+        self, figures: Mapping[str, Any], *, step: int, on: str = "", split: str = "test", how: Sequence[str] = ()
+    ) -> bool:
+        """Keep an evaluation in the run, in evaluation.json: the figures of step `step` on other data (`on`) or on a
+        split of its own, answered with the overrides `how`. False where the run cannot be written to."""
+        return scores.keep(self.folder, scores.entry(figures, step, on, split, how))
+
+    def scores(self) -> list[dict[str, Any]]:
+        """The evaluations that were kept, the newest first: on, split, how, step, when, scores."""
+        return scores.kept(self.folder)
 
     @property
     def _checkpoints(self) -> Path:
-        return self.folder / "checkpoints"
+        return self.folder / CHECKPOINTS
 
-    def _best(self) -> str:
+    def best(self) -> Checkpoint | None:
+        """What `best` points at, if it is there."""
         pointer = self.folder / "best"
-        return read_text(pointer).strip() if pointer.is_file() else ""
+        name = read_text(pointer).strip() if pointer.is_file() else ""
+        there = STEP.fullmatch(name) and (self._checkpoints / name).is_dir()
+        return Checkpoint(self._checkpoints / name) if there else None
+
+    def _whole_best(self, listener: Listener) -> Checkpoint | None:
+        best = self.best()
+        try:
+            if best is not None:
+                best.check()
+        except (InputError, OSError) as error:
+            listener.say(f"{error}; falling back to the newest")
+            return None
+        return best
 
     def _let_go(self, keep: int) -> None:
-        best = self._best()
+        best = self.best()
         for checkpoint in self.checkpoints()[keep:]:
-            if checkpoint.folder.name != best:
+            if checkpoint != best:
                 remove(checkpoint.folder)
-
-
-def _checked(folder: Path) -> dict[str, Any]:
-    """What a run says about itself, if it is of a format that is known here."""
-    if not (folder / FACTS).is_file():
-        raise InputError(
-            f"{folder}: a run from before runs had a format number (no {FACTS}); use it with the Regard that made it, "
-            "or train it again: recipe.toml says how, with the old names of its keys"
-        )
-    facts = read_json(folder / FACTS)
-    if facts.get("format") != FORMAT:
-        raise InputError(
-            f"{folder}: a run of format {facts.get('format')!r}, and this Regard knows {FORMAT}; "
-            "use it with the Regard that made it"
-        )
-    return facts
-
-
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None

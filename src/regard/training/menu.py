@@ -33,4 +33,10 @@ MENU = Menu(
     Slot("machine", Machine, "on what to train", {
         "torch": Machine,
     }, default="torch"),
+    inner=MODEL,
 )  # fmt: skip
+
+
+def menu() -> Menu:
+    """The whole menu: every slot and every choice, with the options each takes; `add` puts your own beside them."""
+    return MENU

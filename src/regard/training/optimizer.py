@@ -3,13 +3,21 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.recipe import Positive, Share
+
+LearningRate = Annotated[
+    Positive, Doc("Size of the steps at full height; the schedule says how much of it each step has.")
+]
+Beta1 = Annotated[Share, Doc("Share of the running mean of gradients that is kept at each step; 0 keeps no past.")]
+Beta2 = Annotated[Share, Doc("Share of the running mean of squared gradients that is kept at each step.")]
+WeightDecay = Annotated[Share, Doc("Matrices shrink by this share times the learning rate at each step; 0 never.")]
 
 
 class OptimizerFactory(ABC):
@@ -24,7 +32,12 @@ class Adamw(OptimizerFactory):
     """Adam with decoupled weight decay [Kingma & Ba 2015, Loshchilov & Hutter 2019], one fused pass."""
 
     def __init__(
-        self, *, learning_rate: Positive = 1e-3, beta1: Share = 0.9, beta2: Share = 0.98, weight_decay: Share = 0.01
+        self,
+        *,
+        learning_rate: LearningRate = 1e-3,
+        beta1: Beta1 = 0.9,
+        beta2: Beta2 = 0.98,
+        weight_decay: WeightDecay = 0.01,
     ) -> None:
         self.learning_rate, self.betas, self.weight_decay = learning_rate, (beta1, beta2), weight_decay
 
@@ -56,12 +69,14 @@ class Muon(OptimizerFactory):
     def __init__(
         self,
         *,
-        learning_rate: Positive = 0.02,
-        momentum: Share = 0.95,
-        weight_decay: Share = 0.0,
-        adamw_learning_rate: Positive = 2e-3,
-        beta1: Share = 0.9,
-        beta2: Share = 0.98,
+        learning_rate: LearningRate = 0.02,
+        momentum: Annotated[Share, Doc("Share of the last step's direction that goes on into the next.")] = 0.95,
+        weight_decay: WeightDecay = 0.0,
+        adamw_learning_rate: Annotated[
+            Positive, Doc("Size of the steps of embeddings, head, gains and biases, which AdamW takes.")
+        ] = 2e-3,
+        beta1: Beta1 = 0.9,
+        beta2: Beta2 = 0.98,
     ) -> None:
         self.learning_rate, self.momentum, self.weight_decay = learning_rate, momentum, weight_decay
         self.adamw = Adamw(learning_rate=adamw_learning_rate, beta1=beta1, beta2=beta2, weight_decay=weight_decay)

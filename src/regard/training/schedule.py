@@ -2,8 +2,15 @@
 
 from abc import ABC, abstractmethod
 from math import cos, pi
+from typing import Annotated
+
+from annotated_doc import Doc
 
 from regard.recipe import Number, Share
+
+WarmupSteps = Annotated[
+    Number, Doc("Steps over which the learning rate rises from zero to its full height; 0 is none.")
+]
 
 
 class Schedule(ABC):
@@ -26,7 +33,7 @@ class Schedule(ABC):
 class InverseSqrt(Schedule):
     """Falls with the root of the steps: √(warmup_steps / step) [Vaswani et al. 2017]."""
 
-    def __init__(self, *, warmup_steps: Number = 1000) -> None:
+    def __init__(self, *, warmup_steps: WarmupSteps = 1000) -> None:
         super().__init__(warmup_steps)
 
     def after(self, step: int, total: int) -> float:
@@ -36,7 +43,14 @@ class InverseSqrt(Schedule):
 class Cosine(Schedule):
     """Half a cosine, down to `min_factor` at the end."""
 
-    def __init__(self, *, warmup_steps: Number = 200, min_factor: Share = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        warmup_steps: WarmupSteps = 200,
+        min_factor: Annotated[
+            Share, Doc("Share of the learning rate that is left at the end; 0 ends at nothing.")
+        ] = 0.0,
+    ) -> None:
         super().__init__(warmup_steps)
         self.min_factor = min_factor
 
@@ -48,7 +62,14 @@ class Cosine(Schedule):
 class WarmupStableDecay(Schedule):
     """Constant, then a straight line down to zero over the last `decay_share` of the steps."""
 
-    def __init__(self, *, warmup_steps: Number = 200, decay_share: Share = 0.3) -> None:
+    def __init__(
+        self,
+        *,
+        warmup_steps: WarmupSteps = 200,
+        decay_share: Annotated[
+            Share, Doc("Last share of all steps, over which the rate falls to zero; 0 is none.")
+        ] = 0.3,
+    ) -> None:
         super().__init__(warmup_steps)
         self.decay_share = decay_share
 
@@ -58,9 +79,9 @@ class WarmupStableDecay(Schedule):
 
 
 class Constant(Schedule):
-    """The same to the end."""
+    """Once it is warm, the rate stays the same to the end."""
 
-    def __init__(self, *, warmup_steps: Number = 0) -> None:
+    def __init__(self, *, warmup_steps: WarmupSteps = 0) -> None:
         super().__init__(warmup_steps)
 
     def after(self, step: int, total: int) -> float:

@@ -1,65 +1,91 @@
 """What a recipe may say about training."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from regard.recipe import Count, Number, Part, Positive, Share, choose
+from annotated_doc import Doc
+
+from regard.recipe import Count, NonNegative, Number, Part, Share, choose
 from regard.training.optimizer import OptimizerFactory
 from regard.training.schedule import Schedule
 
 
 class Checkpoints:
-    """When to look and to save: every so many steps (0: once an epoch), and what is kept.
-
-    The best by the score `best_by` is always kept, and the last `keep`. With `patience` training ends
-    after so many validations without a better one.
-    """
+    """When to look and to save, and what is kept: always the best, and the last few."""
 
     def __init__(
         self,
         *,
-        validate_every: Number = 0,
-        save_every: Number = 0,
-        keep: Count = 2,
-        best_by: str = "loss",
-        patience: Number = 0,
-        tensorboard: bool = False,
+        validate_every: Annotated[Number, Doc("Steps between two validations; 0 means once an epoch.")] = 0,
+        save_every: Annotated[
+            Number, Doc("Steps between two checkpoints that can be resumed from; 0 means at each validation.")
+        ] = 0,
+        keep: Annotated[Count, Doc("Number of last checkpoints kept; the best is kept besides.")] = 2,
+        best_by: Annotated[
+            str,
+            Doc("Score by which the best checkpoint is chosen: loss, or in translation also bleu and chrf."),
+        ] = "loss",
+        patience: Annotated[
+            Number, Doc("Validations without a better score after which training ends early; 0 means it never does.")
+        ] = 0,
+        tensorboard: Annotated[
+            bool, Doc("Whether the log is written for TensorBoard too, into the run folder.")
+        ] = False,
     ) -> None:
         self.validate_every, self.save_every, self.keep = validate_every, save_every, keep
         self.best_by, self.patience, self.tensorboard = best_by, patience, tensorboard
 
 
 class Machine:
-    """On what to train. `auto` takes a GPU if there is one, and bfloat16 where that is faster."""
+    """On what to train, and in which numbers."""
 
     def __init__(
         self,
         *,
-        device: str = "auto",
-        precision: Literal["auto", "float32", "bfloat16"] = "auto",
-        compile: bool = False,  # noqa: A002
-        parallel: Literal["ddp", "fsdp"] = "ddp",
+        device: Annotated[
+            str, Doc("Where to compute: cpu, cuda or cuda:1; auto takes a GPU if there is one.")
+        ] = "auto",
+        precision: Annotated[
+            Literal["auto", "float32", "bfloat16"],
+            Doc("Numbers to compute in; auto takes bfloat16 where that is faster."),
+        ] = "auto",
+        compile: Annotated[  # noqa: A002
+            bool, Doc("Whether torch compiles the model first: a slow start for faster steps.")
+        ] = False,
+        parallel: Annotated[
+            Literal["ddp", "fsdp"],
+            Doc("How processes under torchrun share a model: each has all of it (ddp), or a part (fsdp)."),
+        ] = "ddp",
     ) -> None:
         self.device, self.precision, self.compile, self.parallel = device, precision, compile, parallel
 
 
 class TrainingOptions:
-    """How long and how fast to learn: `steps`, where said, counts instead of `epochs`.
-
-    `accumulate` batches make one step; gradients longer than `max_grad_norm` are shortened to it (0: never);
-    `ema` keeps an average of the weights that forgets by 1 − `ema` a step, and is what users get (0: none).
-    """
+    """How long and how fast to learn."""
 
     def __init__(
         self,
         *,
-        epochs: Number = 10,
-        steps: Number = 0,
-        accumulate: Count = 1,
+        epochs: Annotated[
+            Number, Doc("How often all training data are gone through; not used where steps are said.")
+        ] = 10,
+        steps: Annotated[Number, Doc("Steps to train for in all; 0 means as many as the epochs have.")] = 0,
+        accumulate: Annotated[
+            Count, Doc("Batches whose gradients make one step: larger steps in the same memory; 1 means each batch.")
+        ] = 1,
         optimizer: Part[OptimizerFactory] = choose("adamw"),
         schedule: Part[Schedule] = choose("inverse_sqrt"),
-        max_grad_norm: Number | Positive = 1.0,
-        ema: Share = 0.0,
-        seed: Number = 1,
+        max_grad_norm: Annotated[
+            NonNegative, Doc("Gradients longer than this are shortened to it before a step; 0 means never.")
+        ] = 1.0,
+        ema: Annotated[
+            Share,
+            Doc(
+                "Share of its past that a running mean of the weights keeps each step, used in their place; 0 is none."
+            ),
+        ] = 0.0,
+        seed: Annotated[
+            Number, Doc("Number from which all chance is drawn: first weights, order of batches, dropout.")
+        ] = 1,
         checkpoints: Part[Checkpoints] = choose("best_and_last"),
         machine: Part[Machine] = choose("torch"),
     ) -> None:

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
+
+from annotated_doc import Doc
 
 from regard.datasets.tokenizer.tokenizer import Tokenizer, open_engine
 from regard.datasets.tokenizer.trainer import TokenizerTrainer
@@ -15,12 +18,16 @@ EOS = ("</s>", "<eos>", "<|end_of_text|>", "[SEP]", "<|im_end|>", "<|endoftext|>
 
 
 class Pretrained(TokenizerTrainer):
-    """A `tokenizer.json` of another model: GPT-2, Llama, Marian, or any other of the `tokenizers` library.
+    """A `tokenizer.json` of another model: GPT-2, Llama, Marian, or any other of the `tokenizers` library."""
 
-    `bos`, `eos` and `pad` name its special tokens; where they are not said, the usual names are tried.
-    """
-
-    def __init__(self, *, file: File, bos: str = "", eos: str = "", pad: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        file: Annotated[File, Doc("The tokenizer.json of the other model.")],
+        bos: Annotated[str, Doc("Its token that begins a text; empty means that the usual names are tried.")] = "",
+        eos: Annotated[str, Doc("Its token that ends a text; empty means that the usual names are tried.")] = "",
+        pad: Annotated[str, Doc("Its token that fills up rows; empty means that the usual names are tried.")] = "",
+    ) -> None:
         self.file, self.named = file, {"bos": bos, "eos": eos, "pad": pad}
 
     def train(self, texts: Iterable[str]) -> Tokenizer:

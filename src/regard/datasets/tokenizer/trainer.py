@@ -8,7 +8,9 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Annotated
 
+from annotated_doc import Doc
 from tokenizers import Tokenizer as Engine
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
@@ -39,7 +41,17 @@ class ByteTrainer(TokenizerTrainer):
 
     least_share = 0.0
 
-    def __init__(self, *, vocab_size: Number = 0, joint: bool = True, lowercase: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        vocab_size: Annotated[
+            Number, Doc("Number of tokens to learn, 259 at least; 0 means 8,000, or as many as the text gives.")
+        ] = 0,
+        joint: Annotated[bool, Doc("Whether source and target share one vocabulary, or each learns its own.")] = True,
+        lowercase: Annotated[
+            bool, Doc("Whether all text is made lower case first; answers are lower case then.")
+        ] = False,
+    ) -> None:
         if 0 < vocab_size < LEAST:
             raise ValueError(
                 f"vocab_size: wanted at least {LEAST} (256 bytes and {', '.join(SPECIAL)}), given {vocab_size}"

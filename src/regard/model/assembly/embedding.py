@@ -1,11 +1,15 @@
 """Tokens into vectors, and the head that shares their table."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_doc import Doc
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-Scale = Literal["one", "root"]
+Scale = Annotated[
+    Literal["one", "root"],
+    Doc("What embeddings are multiplied by: one, or the root of the width as in the first Transformer."),
+]
 
 
 class Embedding(nn.Module):

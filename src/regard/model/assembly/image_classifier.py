@@ -1,6 +1,9 @@
 """An image body and a head."""
 
+from typing import Annotated
+
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -16,7 +19,12 @@ class ImageClassifier(Assembly):
     sequence = False
 
     def __init__(
-        self, *, classes: Count = 10, channels: Count = 3, size: Count = 224, body: Part[ImageBody] = choose("patches")
+        self,
+        *,
+        classes: Annotated[Count, Doc("Number of classes to tell apart.")] = 10,
+        channels: Annotated[Count, Doc("Numbers a pixel has: 3 for colour, 1 for grey.")] = 3,
+        size: Annotated[Count, Doc("Side of the square images in pixels.")] = 224,
+        body: Part[ImageBody] = choose("patches"),
     ) -> None:
         super().__init__()
         self.channels, self.size = channels, size

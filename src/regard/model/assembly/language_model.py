@@ -1,8 +1,9 @@
 """A decoder alone."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -11,8 +12,9 @@ from regard.model.assembly.embedding import Embedding, Scale, tie
 from regard.model.initial import initialise
 from regard.model.mask import Mask
 from regard.model.memory import Memory
+from regard.model.options import HeadBias, VocabSize, Width
 from regard.model.stack import Decoder, DecoderSite
-from regard.recipe import Count, Part, choose
+from regard.recipe import Part, choose
 
 
 class LanguageModel(Writer):
@@ -24,11 +26,14 @@ class LanguageModel(Writer):
     def __init__(
         self,
         *,
-        vocab_size: Count = 8000,
-        width: Count = 384,
-        tie_embeddings: Literal["none", "output"] = "output",
+        vocab_size: VocabSize = 8000,
+        width: Width = 384,
+        tie_embeddings: Annotated[
+            Literal["none", "output"],
+            Doc("Whether the head scores tokens by their embeddings (output) or by weights of its own."),
+        ] = "output",
         embedding_scale: Scale = "one",
-        head_bias: bool = False,
+        head_bias: HeadBias = False,
         decoder: Part[Decoder] = choose("transformer"),
     ) -> None:
         super().__init__()

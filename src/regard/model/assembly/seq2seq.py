@@ -1,8 +1,9 @@
 """An encoder and a decoder."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -11,8 +12,9 @@ from regard.model.assembly.embedding import Embedding, Scale, tie
 from regard.model.initial import initialise
 from regard.model.mask import Mask
 from regard.model.memory import Memory
+from regard.model.options import HeadBias, VocabSize, Width
 from regard.model.stack import Decoder, DecoderSite, Encoded, Encoder, Source
-from regard.recipe import Count, Part
+from regard.recipe import Part
 
 
 class Seq2Seq(Writer):
@@ -24,12 +26,15 @@ class Seq2Seq(Writer):
     def __init__(
         self,
         *,
-        source_vocab_size: Count = 8000,
-        target_vocab_size: Count = 8000,
-        width: Count = 256,
-        tie_embeddings: Literal["none", "output", "all"] = "none",
+        source_vocab_size: VocabSize = 8000,
+        target_vocab_size: VocabSize = 8000,
+        width: Width = 256,
+        tie_embeddings: Annotated[
+            Literal["none", "output", "all"],
+            Doc("Which tables are one: none; the head and the target's embeddings (output); the source's too (all)."),
+        ] = "none",
         embedding_scale: Scale = "one",
-        head_bias: bool = True,
+        head_bias: HeadBias = True,
         encoder: Part[Encoder],
         decoder: Part[Decoder],
     ) -> None:

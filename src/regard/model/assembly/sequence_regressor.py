@@ -1,12 +1,16 @@
 """An encoder alone, over numbers."""
 
+from typing import Annotated
+
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.assembly.assembly import Assembly
 from regard.model.initial import initialise
 from regard.model.mask import Mask
+from regard.model.options import Width
 from regard.model.stack import Encoded, Encoder
 from regard.recipe import Count, Part, choose
 
@@ -18,7 +22,12 @@ class SequenceRegressor(Assembly):
     """
 
     def __init__(
-        self, *, inputs: Count = 2, outputs: Count = 1, width: Count = 64, encoder: Part[Encoder] = choose("recurrent")
+        self,
+        *,
+        inputs: Annotated[Count, Doc("Numbers that go in at each position.")] = 2,
+        outputs: Annotated[Count, Doc("Numbers that come out for the whole sequence.")] = 1,
+        width: Width = 64,
+        encoder: Part[Encoder] = choose("recurrent"),
     ) -> None:
         super().__init__()
         self.inputs = inputs

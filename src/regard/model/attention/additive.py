@@ -1,6 +1,9 @@
 """Bahdanau's additive score."""
 
+from typing import Annotated
+
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -20,7 +23,12 @@ class Additive(Attention):
 
     hears = ("bias",)
 
-    def __init__(self, site: Site, *, hidden: Number = 0) -> None:
+    def __init__(
+        self,
+        site: Site,
+        *,
+        hidden: Annotated[Number, Doc("Numbers in the layer that compares query and key; 0 means the width.")] = 0,
+    ) -> None:
         super().__init__(site)
         hidden = hidden or site.width
         self.query = nn.Linear(site.width, hidden, bias=False)

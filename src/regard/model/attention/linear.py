@@ -1,10 +1,11 @@
 """Linear attention."""
 
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -15,10 +16,13 @@ from regard.model.attention.kernels.segments import Packed, blank
 from regard.model.attention.view import View
 from regard.model.mask import Mask
 from regard.model.memory import Entry, Held
+from regard.model.options import Bias, Heads
 from regard.model.positions import Places
-from regard.recipe import Count
 
-Feature = Literal["elu", "relu", "softmax"]
+Feature = Annotated[
+    Literal["elu", "relu", "softmax"],
+    Doc("What makes queries and keys positive, in the place of the softmax of scores."),
+]
 
 
 class LinearAttention(Attention):
@@ -34,10 +38,12 @@ class LinearAttention(Attention):
         self,
         site: Site,
         *,
-        heads: Count = 8,
+        heads: Heads = 8,
         feature: Feature = "elu",
-        bias: bool = True,
-        kernel: Literal["auto", "naive"] = "auto",
+        bias: Bias = True,
+        kernel: Annotated[
+            Literal["auto", "naive"], Doc("How it is computed: auto keeps running sums, naive forms every weight.")
+        ] = "auto",
     ) -> None:
         super().__init__(site)
         if site.pattern.window is not None:

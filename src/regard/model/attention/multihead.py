@@ -1,16 +1,18 @@
 """Multi-head scaled dot-product attention."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.attention.attention import Attention, Site, divide, split
 from regard.model.attention.kernels import Kernel, attend, weights
 from regard.model.attention.view import View
-from regard.recipe import Count, Number, Share
+from regard.model.options import Bias, Heads
+from regard.recipe import Number, Share
 
 
 class Multihead(Attention):
@@ -25,11 +27,17 @@ class Multihead(Attention):
         self,
         site: Site,
         *,
-        heads: Count = 8,
-        kv_heads: Number = 0,
-        scale: Literal["root", "one"] = "root",
-        bias: bool = True,
-        dropout: Share = 0.0,
+        heads: Heads = 8,
+        kv_heads: Annotated[
+            Number, Doc("Heads of keys and values, shared by groups of heads; 0 means as many as heads.")
+        ] = 0,
+        scale: Annotated[
+            Literal["root", "one"], Doc("What scores are divided by: the root of a head's width, or one.")
+        ] = "root",
+        bias: Bias = True,
+        dropout: Annotated[
+            Share, Doc("Share of attention weights set to zero by chance while training; 0 is none.")
+        ] = 0.0,
         kernel: Kernel = "auto",
     ) -> None:
         super().__init__(site)

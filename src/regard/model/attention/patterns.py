@@ -1,9 +1,14 @@
 """Patterns: who sees whom, whatever the batch. A decoder adds that nobody sees the future."""
 
 from abc import ABC, abstractmethod
+from typing import Annotated
+
+from annotated_doc import Doc
 
 from regard.model.mask import Mask
 from regard.recipe import Count
+
+WindowWidth = Annotated[Count, Doc("Positions to each side that are seen, the position itself counted among them.")]
 
 
 class Pattern(ABC):
@@ -31,7 +36,7 @@ class Causal(Pattern):
 class Window(Pattern):
     """Every position sees those less than `width` away, at a cost of O(n·w) [N0:118-125]."""
 
-    def __init__(self, *, width: Count = 256) -> None:
+    def __init__(self, *, width: WindowWidth = 256) -> None:
         self.width = width
 
     def mask(self) -> Mask:
@@ -44,7 +49,12 @@ class LocalGlobal(Pattern):
     Longformer, Beltagy et al. 2020.
     """
 
-    def __init__(self, *, width: Count = 256, first: Count = 16) -> None:
+    def __init__(
+        self,
+        *,
+        width: WindowWidth = 256,
+        first: Annotated[Count, Doc("Number of first positions that see all others and are seen by all.")] = 16,
+    ) -> None:
         self.width, self.first = width, first
 
     def mask(self) -> Mask:

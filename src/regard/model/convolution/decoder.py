@@ -1,5 +1,8 @@
 """Convolutional decoder."""
 
+from typing import Annotated
+
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor
 
@@ -11,10 +14,11 @@ from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
+from regard.model.options import Dilation, Dropout, KernelSize, Layers
 from regard.model.positions import Positions
 from regard.model.residual import Residual
 from regard.model.stack import Decoder, DecoderSite, Encoded
-from regard.recipe import Count, Part, Share, choose
+from regard.recipe import Part, choose
 
 
 class ConvolutionDecoder(Decoder):
@@ -27,14 +31,16 @@ class ConvolutionDecoder(Decoder):
         self,
         site: DecoderSite,
         *,
-        layers: Count = 4,
-        kernel_size: Count = 3,
-        dilation: Count = 1,
-        attention: Part[Attention] = choose("dot"),
+        layers: Layers = 4,
+        kernel_size: KernelSize = 3,
+        dilation: Dilation = 1,
+        attention: Annotated[
+            Part[Attention], Doc("How every layer looks at the source; unused in a model without one.")
+        ] = choose("dot"),
         positions: Part[Positions] = choose("learned"),
         norm: Part[Norm] = choose("layer"),
         residual: Part[Residual] = choose("pre"),
-        dropout: Share = 0.0,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
         width, source = site.width, site.source

@@ -8,10 +8,11 @@ from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
+from regard.model.options import Dilation, Dropout, KernelSize, Layers
 from regard.model.positions import Positions, Where
 from regard.model.residual import Residual
 from regard.model.stack import Encoded, Encoder, blank
-from regard.recipe import Count, Part, Share, choose
+from regard.recipe import Part, choose
 
 
 class ConvolutionEncoder(Encoder):
@@ -24,13 +25,13 @@ class ConvolutionEncoder(Encoder):
         self,
         width: int,
         *,
-        layers: Count = 4,
-        kernel_size: Count = 3,
-        dilation: Count = 1,
+        layers: Layers = 4,
+        kernel_size: KernelSize = 3,
+        dilation: Dilation = 1,
         positions: Part[Positions] = choose("learned"),
         norm: Part[Norm] = choose("layer"),
         residual: Part[Residual] = choose("pre"),
-        dropout: Share = 0.0,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
         if kernel_size % 2 == 0:

@@ -1,9 +1,10 @@
 """Mixture of experts."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
+from annotated_doc import Doc
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -26,11 +27,17 @@ class Experts(Mlp):
         self,
         width: int,
         *,
-        experts: Count = 8,
-        active: Count = 2,
-        hidden: Number = 0,
-        activation: Literal["relu", "gelu", "swiglu"] = "swiglu",
-        balance: float = 0.01,
+        experts: Annotated[Count, Doc("Number of MLPs to choose from; all of them count as parameters.")] = 8,
+        active: Annotated[Count, Doc("Number of experts that work on a token: the cost of a step grows with it.")] = 2,
+        hidden: Annotated[
+            Number, Doc("Numbers inside each expert; 0 means four times the width, for swiglu 8/3 of it.")
+        ] = 0,
+        activation: Annotated[
+            Literal["relu", "gelu", "swiglu"], Doc("The function between the two products of an expert.")
+        ] = "swiglu",
+        balance: Annotated[
+            float, Doc("Weight of the loss that keeps all experts equally busy; 0 lets the router favour some.")
+        ] = 0.01,
     ) -> None:
         super().__init__()
         if active > experts:

@@ -1,17 +1,18 @@
 """Two products with a non-linear function in between."""
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.dropout import dropped
 from regard.model.mechanism import Mechanism
 from regard.model.mlp.lean import Activation, activate, project_down
-from regard.recipe import Number, Share
+from regard.model.options import Bias, Dropout, GatedHidden, Hidden
 
 ACTIVATIONS: dict[str, Activation] = {"none": "gelu", "tanh": "gelu_tanh"}
 
@@ -30,7 +31,7 @@ class Relu(Mlp):
     max(0, xW_1 + b_1) W_2 + b_2, four times as wide inside [N2:281-284; Vaswani et al. 2017]
     """
 
-    def __init__(self, width: int, *, hidden: Number = 0, bias: bool = True, dropout: Share = 0.0) -> None:
+    def __init__(self, width: int, *, hidden: Hidden = 0, bias: Bias = True, dropout: Dropout = 0.0) -> None:
         super().__init__()
         self.dropout = dropout
         self.up = nn.Linear(width, hidden or 4 * width, bias)
@@ -45,7 +46,7 @@ class Relu(Mlp):
 
 
 class Gelu(Mlp):
-    """The same with a smooth activation.
+    """The feed-forward network with a smooth activation.
 
     GELU(xW_1 + b_1) W_2 + b_2; GPT-2 takes the `tanh` approximation [Hendrycks & Gimpel 2016]
     """
@@ -54,10 +55,12 @@ class Gelu(Mlp):
         self,
         width: int,
         *,
-        hidden: Number = 0,
-        bias: bool = True,
-        dropout: Share = 0.0,
-        approximate: Literal["none", "tanh"] = "none",
+        hidden: Hidden = 0,
+        bias: Bias = True,
+        dropout: Dropout = 0.0,
+        approximate: Annotated[
+            Literal["none", "tanh"], Doc("How GELU is computed: exactly, or by the formula with tanh that GPT-2 uses.")
+        ] = "none",
     ) -> None:
         super().__init__()
         self.dropout, self.activation = dropout, ACTIVATIONS[approximate]
@@ -77,7 +80,7 @@ class Swiglu(Mlp):
     (Swish(xW) ⊙ xV) W_2 [N3:164; Shazeer 2020]
     """
 
-    def __init__(self, width: int, *, hidden: Number = 0, bias: bool = False, dropout: Share = 0.0) -> None:
+    def __init__(self, width: int, *, hidden: GatedHidden = 0, bias: Bias = False, dropout: Dropout = 0.0) -> None:
         super().__init__()
         hidden = hidden or thirds(width)
         self.dropout = dropout

@@ -1,5 +1,8 @@
 """A learned vector per position."""
 
+from typing import Annotated
+
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -16,7 +19,12 @@ class Learned(Positions):
 
     moment = "embed"
 
-    def __init__(self, width: int, *, limit: Count = 1024) -> None:
+    def __init__(
+        self,
+        width: int,
+        *,
+        limit: Annotated[Count, Doc("Number of positions that have a vector: no longer text can be read.")] = 1024,
+    ) -> None:
         super().__init__()
         self.limit: int = limit
         self.table = nn.Embedding(limit, width)

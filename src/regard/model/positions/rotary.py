@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.model.options import Base
 from regard.model.positions.positions import Positions, Where
 from regard.model.positions.sinusoidal import SPAN, frequencies
-from regard.recipe import Positive
 
 
 class Rotary(Positions):
@@ -18,7 +18,7 @@ class Rotary(Positions):
 
     moment = "rotate"
 
-    def __init__(self, width: int, *, base: Positive = 10000.0) -> None:
+    def __init__(self, width: int, *, base: Base = 10000.0) -> None:
         super().__init__()
         if width % 2:
             raise ValueError(f"rotary turns pairs, and width {width} has an odd one out; choose an even width")

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.model.options import Base
 from regard.model.positions.positions import Positions, Where
-from regard.recipe import Positive
 
 SPAN = 512  # positions to begin with: tables that seldom grow can be compiled
 
@@ -30,7 +30,7 @@ class Sinusoidal(Positions):
 
     moment = "embed"
 
-    def __init__(self, width: int, *, base: Positive = 10000.0) -> None:
+    def __init__(self, width: int, *, base: Base = 10000.0) -> None:
         super().__init__()
         self.width, self.base = width, base
         self.register_buffer("table", encode(torch.arange(0), width, base), persistent=False)

@@ -1,9 +1,10 @@
 """Recurrent decoder."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -13,9 +14,10 @@ from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.memory import Held, Memory
 from regard.model.module_list import ModuleList
+from regard.model.options import Dropout, Layers
 from regard.model.recurrent.cells import Cell
 from regard.model.stack import Decoder, DecoderSite, Encoded, Source, State
-from regard.recipe import Count, Part, Share, choose
+from regard.recipe import Part, choose
 
 
 class RecurrentDecoder(Decoder):
@@ -24,7 +26,7 @@ class RecurrentDecoder(Decoder):
     Without attention, the context is the start state, or also fed at every step [N3:13-14].
     With it, `order` says which state asks and where the answer goes (trap T3):
     bahdanau c_t from s_{t-1}, s_t = RNN(s_{t-1}, y_{t-1}, c_t); luong s_t first, then c_t from it;
-    luong_feeding the same with h̃_{t-1} fed back; literal as in N4:65, s_t = RNN(s_{t-1}, y_{t-1}, c_{t-1}).
+    luong_feeding the same with h̃_{t-1} fed back; literal s_t = RNN(s_{t-1}, y_{t-1}, c_{t-1}) [N4:65].
     `readout` tanh is h̃ = tanh(W[c;h]) [N2:248-253], concat is [s;c] [N4:69].
     """
 
@@ -33,12 +35,27 @@ class RecurrentDecoder(Decoder):
         site: DecoderSite,
         *,
         cell: Part[Cell] = choose("gru"),
-        layers: Count = 1,
-        dropout: Share = 0.0,
-        attention: Part[Attention] = choose("none"),
-        context: Literal["start", "every_step"] = "start",
-        order: Literal["bahdanau", "luong", "luong_feeding", "literal"] = "bahdanau",
-        readout: Literal["tanh", "concat"] = "tanh",
+        layers: Layers = 1,
+        dropout: Dropout = 0.0,
+        attention: Annotated[
+            Part[Attention], Doc("How it looks back at the source; none gives it one fixed context vector instead.")
+        ] = choose("none"),
+        context: Annotated[
+            Literal["start", "every_step"],
+            Doc("Where a fixed context vector goes in without attention: as first state only, or at every step too."),
+        ] = "start",
+        order: Annotated[
+            Literal["bahdanau", "luong", "luong_feeding", "literal"],
+            Doc(
+                "Which state asks: the one before the step (bahdanau, literal) or after it (luong); feeding hands h̃ on."
+            ),
+        ] = "bahdanau",
+        readout: Annotated[
+            Literal["tanh", "concat"],
+            Doc(
+                "How state and context become one: tanh mixes them to the model's width, concat sets them side by side."
+            ),
+        ] = "tanh",
     ) -> None:
         super().__init__()
         width, source = site.width, site.source

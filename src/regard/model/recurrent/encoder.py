@@ -1,18 +1,20 @@
 """Recurrent encoder."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.dropout import dropped
 from regard.model.mask import Mask
 from regard.model.module_list import ModuleList
+from regard.model.options import Dropout, Layers
 from regard.model.recurrent.cells import Cell
 from regard.model.recurrent.sweep import sweep, turned
 from regard.model.stack import Encoded, Encoder, State
-from regard.recipe import Count, Part, Share, choose
+from regard.recipe import Part, choose
 
 
 class RecurrentEncoder(Encoder):
@@ -27,9 +29,12 @@ class RecurrentEncoder(Encoder):
         width: int,
         *,
         cell: Part[Cell] = choose("gru"),
-        layers: Count = 1,
-        direction: Literal["forward", "backward", "both"] = "both",
-        dropout: Share = 0.0,
+        layers: Layers = 1,
+        direction: Annotated[
+            Literal["forward", "backward", "both"],
+            Doc("Which way the text is read; both runs two cells of half the width and joins what they give."),
+        ] = "both",
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
         self.ways = ("forward", "backward") if direction == "both" else (direction,)

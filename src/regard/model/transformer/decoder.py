@@ -1,5 +1,8 @@
 """Transformer decoder."""
 
+from typing import Annotated
+
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor
 
@@ -10,12 +13,13 @@ from regard.model.memory import Memory
 from regard.model.mlp import Mlp
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
+from regard.model.options import Dropout, Layers
 from regard.model.positions import Places, Positions
 from regard.model.residual import Residual
 from regard.model.stack import Decoder, DecoderSite, Encoded
 from regard.model.transformer.encoder import whereabouts
 from regard.model.transformer.layer import Kit, Reading, TransformerLayer
-from regard.recipe import Count, Part, Share, choose
+from regard.recipe import Part, choose
 
 
 class TransformerDecoder(Decoder):
@@ -29,15 +33,19 @@ class TransformerDecoder(Decoder):
         self,
         site: DecoderSite,
         *,
-        layers: Count = 6,
-        attention: Part[Attention] = choose("multihead"),
-        cross: Part[Attention] = choose("multihead"),
+        layers: Layers = 6,
+        attention: Annotated[
+            Part[Attention], Doc("How a position looks at those written before it: self-attention.")
+        ] = choose("multihead"),
+        cross: Annotated[
+            Part[Attention], Doc("How positions look at the source; unused in a model without one.")
+        ] = choose("multihead"),
         pattern: Part[Pattern] = choose("causal"),
         positions: Part[Positions] = choose("sinusoidal"),
         norm: Part[Norm] = choose("layer"),
         residual: Part[Residual] = choose("pre"),
         mlp: Part[Mlp] = choose("relu"),
-        dropout: Share = 0.0,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
         width, source = site.width, site.source

@@ -1,5 +1,8 @@
 """Transformer encoder."""
 
+from typing import Annotated
+
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor
 
@@ -9,11 +12,12 @@ from regard.model.mask import Mask, places
 from regard.model.mlp import Mlp
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
+from regard.model.options import Dropout, Layers
 from regard.model.positions import Places, Positions, Where
 from regard.model.residual import Residual
 from regard.model.stack import Encoded, Encoder, blank
 from regard.model.transformer.layer import Kit, TransformerLayer
-from regard.recipe import Count, Part, Share, choose
+from regard.recipe import Part, choose
 
 
 class TransformerEncoder(Encoder):
@@ -26,14 +30,16 @@ class TransformerEncoder(Encoder):
         self,
         width: int,
         *,
-        layers: Count = 6,
-        attention: Part[Attention] = choose("multihead"),
+        layers: Layers = 6,
+        attention: Annotated[Part[Attention], Doc("How positions look at each other: self-attention.")] = choose(
+            "multihead"
+        ),
         pattern: Part[Pattern] = choose("full"),
         positions: Part[Positions] = choose("sinusoidal"),
         norm: Part[Norm] = choose("layer"),
         residual: Part[Residual] = choose("pre"),
         mlp: Part[Mlp] = choose("relu"),
-        dropout: Share = 0.0,
+        dropout: Dropout = 0.0,
     ) -> None:
         super().__init__()
         self.dropout, self.pattern = dropout, pattern.build().mask()

@@ -1,12 +1,14 @@
 """The Vision Transformer: an image is a sequence of patches."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.mask import Mask
+from regard.model.options import Width
 from regard.model.stack import Encoder
 from regard.model.vision.body import ImageBody
 from regard.recipe import Count, Part, choose
@@ -41,10 +43,14 @@ class Patches(ImageBody):
         channels: int,
         size: int,
         *,
-        width: Count = 192,
-        patch: Count = 16,
-        pooling: Literal["cls", "mean"] = "cls",
-        encoder: Part[Encoder] = choose("transformer", positions={"kind": "learned"}, mlp={"kind": "gelu"}),
+        width: Width = 192,
+        patch: Annotated[Count, Doc("Side of a patch in pixels; it must divide the side of the image.")] = 16,
+        pooling: Annotated[
+            Literal["cls", "mean"], Doc("What stands for the image: the state of an extra first token, or the mean.")
+        ] = "cls",
+        encoder: Annotated[Part[Encoder], Doc("What reads the patches, one after the other.")] = choose(
+            "transformer", positions={"kind": "learned"}, mlp={"kind": "gelu"}
+        ),
     ) -> None:
         super().__init__()
         if size % patch:

@@ -1,8 +1,9 @@
 """A small residual network, the convolutional baseline."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch.nn.functional as F
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -17,7 +18,15 @@ class Resnet(ImageBody):
     y = x + F(x), three stages, each half as large and twice as wide [N0:49; He et al. 2016]
     """
 
-    def __init__(self, channels: int, size: int, *, width: Count = 16, blocks: Count = 3, stages: Count = 3) -> None:
+    def __init__(
+        self,
+        channels: int,
+        size: int,
+        *,
+        width: Annotated[Count, Doc("Channels of the first stage; each next stage has twice as many.")] = 16,
+        blocks: Annotated[Count, Doc("Residual blocks in each stage, of two convolutions each.")] = 3,
+        stages: Annotated[Count, Doc("Number of stages; each next one sees the image at half the size.")] = 3,
+    ) -> None:
         super().__init__()
         if size < 2 ** (stages - 1):
             raise ValueError(f"stages: images of {size} cannot be halved {stages - 1} times")

@@ -5,6 +5,9 @@ import time
 from functools import cached_property
 from itertools import islice
 from math import exp
+from typing import Annotated
+
+from annotated_doc import Doc
 
 from regard.datasets.data import Report, Split
 from regard.datasets.encode import Encoded, encode
@@ -34,12 +37,7 @@ TOKENS = 4096  # positions in a batch of an exam
 
 
 class Translation(Task):
-    """Sentence pairs, learnt word by word with the right beginning given (teacher forcing).
-
-    Batches hold about `batch_tokens` positions of the longer side; pairs with more than `max_length` tokens on a
-    side are left out. `label_smoothing` spreads that share of a label over all words; `scheduled_sampling` feeds
-    the decoder that share of its own words. `shortlist` scores only words that the source may call for: faster.
-    """
+    """Sentence pairs, learnt word by word with the right beginning given (teacher forcing)."""
 
     metrics = {"loss": -1, "bleu": 1, "chrf": 1}  # noqa: RUF012
     assembly = Seq2Seq
@@ -52,14 +50,24 @@ class Translation(Task):
         self,
         kept: Kept | None,
         *,
-        data: Part[Pairs],
-        tokenizer: Part[TokenizerTrainer] = choose("bpe"),
-        decoding: Part[Search] = choose("beam"),
-        batch_tokens: Count = 4096,
-        max_length: Count = 128,
-        label_smoothing: Share = 0.1,
-        scheduled_sampling: Share = 0.0,
-        shortlist: bool = False,
+        data: Annotated[Part[Pairs], Doc("Sentence pairs to learn from: your own files, or generated ones.")],
+        tokenizer: Annotated[Part[TokenizerTrainer], Doc("How text is cut into tokens.")] = choose("bpe"),
+        decoding: Annotated[Part[Search], Doc("How translations are chosen, once it is trained.")] = choose("beam"),
+        batch_tokens: Annotated[Count, Doc("Positions in a batch: pairs times the tokens of the longer side.")] = 4096,
+        max_length: Annotated[
+            Count, Doc("Most tokens on a side; longer pairs are left out, and the report says how many.")
+        ] = 128,
+        label_smoothing: Annotated[
+            Share,
+            Doc("Share of the right word's weight that is spread over all words, against overconfidence; 0 is none."),
+        ] = 0.1,
+        scheduled_sampling: Annotated[
+            Share,
+            Doc("Share of words that the decoder is fed from its own guesses while training; 0 feeds the right ones."),
+        ] = 0.0,
+        shortlist: Annotated[
+            bool, Doc("Whether only words that the source may call for are scored when translating: faster.")
+        ] = False,
     ) -> None:
         super().__init__(kept)
         self.data, self.search, self._trainer = data.build(), decoding.build(), tokenizer.build()

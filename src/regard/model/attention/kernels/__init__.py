@@ -4,8 +4,9 @@ naive    the formula, with every weight written down: time and memory O(n²)
 flash    torch's fused attention: exact, tiled, no n×n matrix; windows block by block: O(n·w)
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor
 
@@ -15,7 +16,10 @@ from regard.model.attention.kernels.segments import Packed, blank
 from regard.model.attention.kernels.window import window
 from regard.model.attention.view import View
 
-Kernel = Literal["auto", "naive", "flash"]
+Kernel = Annotated[
+    Literal["auto", "naive", "flash"],
+    Doc("How it is computed, to the same numbers: naive forms all scores, flash never does, auto takes the fastest."),
+]
 
 
 def attend(

@@ -1,0 +1,71 @@
+"""Making a run folder: new or empty before, whole afterwards, and gone again if that fails."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from regard.disk import parse_json, room, write
+from regard.errors import InputError
+from regard.recipe.read import RUN_RECIPE, is_run
+
+FACTS = "run.json"
+CHECKPOINTS = "checkpoints"
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a place where no new run can be made: asked before any work is done for it."""
+    if is_run(folder):
+        raise InputError(
+            f"{folder}: there is a run already; ",
+            call="go on with resume=True, or choose another out=",
+            flag="go on with --resume, or choose another --out",
+        )
+    other = {"call": "choose another out=", "flag": "choose another --out"}
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: a file, and a run is a folder; ", **other)
+    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not above.is_dir():
+        raise InputError(f"{folder}: {above} is a file, so nothing can be made below it; ", **other)
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: {above} may not be written to; ", **other)
+    if folder.is_dir() and not _unfinished(folder):
+        raise InputError(f"{folder}: not empty, and a new run needs a folder of its own; ", **other)
+
+
+def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """All files, in their order; the last one makes it a run. What fails leaves nothing behind."""
+    check_new(folder)
+    new = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
+    try:
+        with room(folder):
+            (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+            for name, content in contents.items():
+                write(folder / name, content)
+    except BaseException:
+        discard(folder, contents)
+        for path in new:
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
+        raise
+
+
+def discard(folder: Path, names: Mapping[str, bytes] | list[str]) -> None:
+    """Take back a run that never came to anything; what is not of its making stays."""
+    for name in [RUN_RECIPE, *names, *(f"{name}.part" for name in names), "lock", "log.jsonl"]:
+        (folder / name).unlink(missing_ok=True)
+    if (folder / CHECKPOINTS).is_dir():
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+
+
+def _unfinished(folder: Path) -> bool:
+    """Whether there is nothing, or no more than what a process left that was killed while it made a run."""
+    there = {path.name.removesuffix(".part") for path in folder.iterdir()}
+    if not there or there == {CHECKPOINTS}:
+        return not there or not any((folder / CHECKPOINTS).iterdir())
+    try:
+        files = parse_json((folder / FACTS).read_bytes(), FACTS).get("files")
+    except (OSError, InputError):
+        return there <= {CHECKPOINTS, FACTS}
+    begun = there <= {CHECKPOINTS, FACTS, RUN_RECIPE, *(files if isinstance(files, list) else ())}
+    return begun and not any((folder / CHECKPOINTS).iterdir())

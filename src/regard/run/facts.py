@@ -1,0 +1,32 @@
+"""What a run says about itself, in run.json."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from regard.disk import read_json
+from regard.errors import InputError
+from regard.run.create import FACTS
+
+FORMAT = 1
+
+
+def facts_of(folder: Path) -> dict[str, Any]:
+    """What a run says about itself, if it is of a format that is known here."""
+    if not (folder / FACTS).is_file():
+        raise InputError(
+            f"{folder}: a run from before runs had a format number (no {FACTS}); use it with the Regard that made it, "
+            "or train it again: recipe.toml says how, with the old names of its keys"
+        )
+    facts = read_json(folder / FACTS)
+    if facts.get("format") != FORMAT:
+        raise InputError(
+            f"{folder}: a run of format {facts.get('format')!r}, and this Regard knows {FORMAT}; "
+            "use it with the Regard that made it"
+        )
+    return facts
+
+
+def facts_file(facts: dict[str, Any]) -> bytes:
+    """What the file holds."""
+    return json.dumps(facts, indent=2, ensure_ascii=False).encode()

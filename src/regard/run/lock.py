@@ -1,0 +1,66 @@
+"""Who trains in a run folder: one process at a time."""
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from regard.disk import parse_json, read_bytes, room
+from regard.errors import InputError
+
+LOCK = "lock"
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Nobody else may train here meanwhile. Sweeps what a killed process left behind."""
+    with room(folder):
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    with os.fdopen(handle, "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(f"{folder}: {_said(folder)} is training in it; wait for it, or stop it") from error
+        lock.truncate(0)
+        json.dump({"process": os.getpid(), "machine": socket.gethostname(), "since": time.time()}, lock)
+        lock.flush()
+        for left in [*folder.glob("*.part"), *(folder / "checkpoints").glob("*.part")]:
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+        yield
+
+
+def holder(folder: Path) -> dict[str, Any] | None:
+    """What is known of the process that trains here now; None if there is none."""
+    try:
+        handle = os.open(folder / LOCK, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _known(folder)
+    finally:
+        os.close(handle)
+    return None
+
+
+def _known(folder: Path) -> dict[str, Any]:
+    try:
+        return parse_json(read_bytes(folder / LOCK), LOCK)
+    except InputError:  # it has not written it yet
+        return {}
+
+
+def _said(folder: Path) -> str:
+    known = _known(folder)
+    process, machine, since = known.get("process"), known.get("machine"), known.get("since")
+    if not isinstance(process, int) or not isinstance(machine, str) or not isinstance(since, int | float):
+        return "another process"
+    where = "" if machine == socket.gethostname() else f" on {machine[:64]!r}"
+    return f"another process ({process}{where}, since {time.strftime('%Y-%m-%d %H:%M', time.localtime(since))})"

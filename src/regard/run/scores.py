@@ -1,0 +1,43 @@
+"""The scores of evaluations, kept in the run they are about."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from regard.disk import read_json, write
+from regard.errors import InputError
+
+SCORES = "evaluation.json"
+MOST = 50  # evaluations that are kept
+
+
+def keep(folder: Path, entry: Mapping[str, Any]) -> bool:
+    """Add an evaluation, in place of the last one on the same data in the same way; False where nothing can be
+    written."""
+    same = ("on", "split", "how", "step")
+    others = [one for one in kept(folder) if any(one.get(key) != entry.get(key) for key in same)]
+    table = {"evaluations": [dict(entry), *others][:MOST]}
+    try:
+        write(folder / SCORES, json.dumps(table, indent=2, ensure_ascii=False).encode())
+    except OSError:
+        return False
+    return True
+
+
+def kept(folder: Path) -> list[dict[str, Any]]:
+    """All evaluations that were kept, the newest first."""
+    if not (folder / SCORES).is_file():
+        return []
+    try:
+        found = read_json(folder / SCORES).get("evaluations")
+    except InputError:  # made again by the next evaluation
+        return []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def entry(scores: Mapping[str, Any], step: int, on: str, split: str, how: Sequence[str]) -> dict[str, Any]:
+    """An evaluation as it is kept: what was scored, how it answered, the figures, and when."""
+    when = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    return {"on": on, "split": split, "how": list(how), "step": step, "when": when, "scores": dict(scores)}
