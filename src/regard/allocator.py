@@ -1,9 +1,13 @@
-"""Keeping memory between steps."""
+"""Keeping memory between steps, and how much there is."""
 
 import ctypes
+import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # from glibc's malloc.h
+ALLOWED = Path("/sys/fs/cgroup/memory.max")  # what a container may take
 
 
 def keep_memory() -> None:
@@ -21,3 +25,11 @@ def keep_memory() -> None:
         libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
     except (OSError, AttributeError):
         return
+
+
+def memory_here() -> int:
+    """Bytes of memory that this machine has, or that this container may take."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):  # "max": as much as there is
+        there = min(there, int(ALLOWED.read_text()))
+    return there

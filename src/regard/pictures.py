@@ -1,17 +1,36 @@
-"""What all pictures share: no window is opened, and letters of any script are drawn if a font for them is there."""
+"""What all pictures share: no window, no global settings, letters of any script, text that is never a formula."""
 
+import re
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
-from warnings import catch_warnings, filterwarnings
+from warnings import catch_warnings, simplefilter, warn
+
+from regard.errors import InputError
+from regard.listener import Listener
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SCRIPTS = (
-    *("Noto Sans CJK KR", "Noto Sans KR", "NanumGothic", "Malgun Gothic", "Apple SD Gothic Neo"),
-    *("Noto Sans CJK JP", "Noto Sans CJK SC", "WenQuanYi Zen Hei", "Arial Unicode MS", "Unifont"),
-)
+ENDINGS = (".png", ".svg", ".pdf")
+USUAL = "DejaVu Sans"  # comes with matplotlib
+LAST_RESORT = ("Last Resort", ".LastResort")  # has nothing but boxes, for every letter
+EAST_ASIAN = ("HANGUL", "CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "IDEOGRAPHIC")
+SHOWN = 4
+MISSING = re.compile(r"Glyph (\d+) ")
+
+
+def check_ending(path: str | Path) -> Path:
+    """The name of a picture, refused before any work is done if nothing could be drawn under it."""
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise InputError(f"{path}: pictures are written as {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, by their ending")
+    return Path(path)
+
+
+def plain(text: str) -> str:
+    """Text as it is: matplotlib would set what stands between two dollars as a formula."""
+    return text.replace("$", r"\$")
 
 
 def canvas(width: float, height: float) -> "tuple[Figure, Axes]":
@@ -22,24 +41,75 @@ def canvas(width: float, height: float) -> "tuple[Figure, Axes]":
 
 def panels(width: float, height: float, count: int) -> "tuple[Figure, list[Axes]]":
     """An empty picture of so many parts side by side, in inches."""
-    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    from matplotlib import font_manager, pyplot
-
-    there = {font.name for font in font_manager.fontManager.ttflist}
-    mpl.rcParams["font.family"] = ["DejaVu Sans", *(name for name in SCRIPTS if name in there)]
-    figure, axes = pyplot.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False)
-    return figure, list(axes[0])
+    figure = Figure(figsize=(width, height), layout="constrained")  # not pyplot's: a notebook keeps its own settings
+    return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
-def write(figure: "Figure", path: Path) -> Path:
-    """As PNG or SVG, by its ending."""
-    from matplotlib import pyplot
-
+def write(figure: "Figure", path: str | Path, listener: Listener | None = None) -> Path:
+    """As PNG, SVG or PDF, by its ending. Whoever listens is told of letters that no font here has; else it is a
+    Python warning."""
+    path = check_ending(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with catch_warnings():
-        filterwarnings("ignore", message="Glyph")  # drawn as a box where no font has it
-        figure.savefig(path, dpi=130)
-    pyplot.close(figure)
+    missing = _save(figure, path, [USUAL])
+    if missing:
+        fonts, without = _fonts_for(missing)
+        if fonts:
+            _save(figure, path, [USUAL, *fonts])
+        if without:
+            said = _boxes(path, without)
+            warn(said, stacklevel=3) if listener is None else listener.say(said)
     return path
+
+
+def _save(figure: "Figure", path: Path, fonts: list[str]) -> str:
+    """Draw with these fonts; the letters that none of them has."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_fontfamily(fonts)  # type: ignore[attr-defined]
+    with catch_warnings(record=True) as heard:
+        simplefilter("always")
+        figure.savefig(path, dpi=130)
+    found = [MISSING.match(str(one.message)) for one in heard]
+    for one, glyph in zip(heard, found, strict=True):
+        if glyph is None:
+            warn(one.message, stacklevel=3)
+    return "".join(dict.fromkeys(chr(int(glyph[1])) for glyph in found if glyph is not None))
+
+
+def _fonts_for(letters: str) -> tuple[list[str], str]:
+    """Fonts of this machine that have some of the letters, and the letters that none of them has."""
+    from matplotlib import font_manager
+
+    chosen, left = [], letters
+    there = [font for font in font_manager.fontManager.ttflist if not font.name.startswith(LAST_RESORT)]
+    for font in sorted(there, key=lambda font: ("Sans" not in font.name, font.name)):
+        if not left:
+            break
+        try:
+            face = font_manager.get_font(font.fname)
+            without = "".join(letter for letter in left if not face.get_char_index(ord(letter)))
+        except (OSError, RuntimeError):  # not a font that can be drawn with, such as coloured pictures
+            continue
+        if len(without) < len(left):
+            chosen.append(font.name)
+            left = without
+    return chosen, left
+
+
+def _boxes(path: Path, letters: str) -> str:
+    scripts = list(dict.fromkeys(map(_script, letters)))
+    named = " and ".join(dict.fromkeys("Noto Sans CJK" if one in EAST_ASIAN else _noto(one) for one in scripts))
+    shown = " ".join(letters[:SHOWN]) + (" …" if len(letters) > SHOWN else "")
+    kinds = " or ".join("CJK" if one == "CJK" else one.capitalize() for one in scripts)
+    return f"{path}: no font with {kinds} letters here, so they are boxes ({shown}); install one, such as {named}"
+
+
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "OTHER").split()[0]
+
+
+def _noto(script: str) -> str:
+    return f"Noto Sans {script.capitalize()}"

@@ -8,6 +8,7 @@ from annotated_doc import Doc
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from regard.decoding.checks import MOST_HYPOTHESES, finite, whole
 from regard.decoding.choice import Choice
 from regard.decoding.options import MinLength, NoRepeat
 from regard.decoding.request import Event, Finished, Hypothesis
@@ -37,10 +38,12 @@ class Beam(Search):
         min_length: MinLength = 0,
         no_repeat_ngram_size: NoRepeat = 0,
     ) -> None:
-        if n_best > beam_size:
+        whole("beam_size", beam_size, 1, MOST_HYPOTHESES)
+        if whole("n_best", n_best, 1) > beam_size:
             raise ValueError(f"n_best: a beam of {beam_size} has no {n_best} best; choose n_best up to beam_size")
-        self.hypotheses, self.beam_size, self.length_penalty, self.n_best = beam_size, beam_size, length_penalty, n_best
-        self.min_length, self.no_repeat_ngram_size = min_length, no_repeat_ngram_size
+        super().__init__(min_length, no_repeat_ngram_size)
+        self.hypotheses = self.beam_size = beam_size
+        self.length_penalty, self.n_best = finite("length_penalty", length_penalty), n_best
 
     def start(self, active: list[Active], device: torch.device) -> Running:
         running = super().start(active, device)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from regard.decoding.checks import check_room, check_tokens
 from regard.decoding.request import Event, Finished, Hypothesis, Request
 from regard.decoding.runner import Job, Runner, Shortlist, never
 from regard.decoding.search import Search
@@ -30,6 +31,10 @@ class Engine:
         shortlist: Shortlist | None = None,
         stopped: Callable[[], bool] = never,
     ) -> None:
+        self._words = int(model.head.out_features)
+        check_tokens("stop_tokens", stop_tokens, self._words)
+        check_tokens("forbidden", forbidden, self._words)
+        check_room(search.hypotheses, self._words)
         self._job = Job(model, search, frozenset(stop_tokens), frozenset(forbidden), rows, shortlist, stopped)
         self._runner, self._count = Runner(self._job, self._job.slots()), 0
 
@@ -40,6 +45,7 @@ class Engine:
         """
         ordered = _longest_first(list(requests), 0)
         count = workers(len(ordered), self._job.device)
+        check_room(self._job.search.hypotheses, self._words, count)
         return alone(self._job, ordered) if count == 1 else side_by_side(self._job, ordered, count)
 
     def write(self, requests: Iterable[Request]) -> list[list[Hypothesis]]:

@@ -31,6 +31,11 @@ class Group:
     def __len__(self) -> int:
         return len(self.running)
 
+    @property
+    def nbytes(self) -> int:
+        """What the model remembers of all rows."""
+        return self._memory.nbytes
+
     def step(self, choice: Choice) -> list[Event]:
         """One more token for every row; what is finished leaves."""
         logits: Tensor = choice.head(self.model.step(self._given, self._memory)[:, -1])

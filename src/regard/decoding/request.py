@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from regard.errors import InputError
+
 Ids = Sequence[int]
 
 
@@ -30,9 +32,11 @@ class Request:
 
     def __post_init__(self) -> None:
         if not len(self.prompt):
-            raise ValueError("prompt: there must be a token to go on from, if only the one that begins a text")
+            raise InputError("prompt: there must be a token to go on from, if only the one that begins a text")
         if self.max_new_tokens < 1:
-            raise ValueError(f"max_new_tokens: {self.max_new_tokens} leaves nothing to write")
+            raise InputError(f"max_new_tokens: {self.max_new_tokens} leaves nothing to write")
+        if self.source is not None and not len(self.source):
+            raise InputError("source: there must be a token to read, if only the one that ends a text")
 
 
 class Token(NamedTuple):

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.decoding.checks import check_held, check_tokens
 from regard.decoding.choice import Choice
 from regard.decoding.group import Group
 from regard.decoding.request import Event, Request
 from regard.decoding.search import Active, Search
 from regard.errors import InputError
-from regard.model.assembly import Writer
+from regard.model.assembly import Seq2Seq, Writer
 
+WIDE = 320  # hypotheses of one request: from here on what they remember is watched
 REFILL = 2  # one slot in so many must be free before new requests join: joining copies what is remembered
 
 Shortlist = Callable[[Sequence[Request]], Tensor]
@@ -56,6 +58,9 @@ class Job:
     def active(self, place: int, request: Request) -> Active:
         """A request with the number of tokens it may write: no more than the model has positions for."""
         limit, room = request.max_new_tokens, self.model.limit
+        check_tokens("prompt", request.prompt, int(self.model.head.out_features))
+        if request.source is not None and isinstance(self.model, Seq2Seq):
+            check_tokens("source", request.source, self.model.source.table.num_embeddings)
         if room is not None and len(request.prompt) >= room:
             raise InputError(f"a prompt of {len(request.prompt)} tokens is too long: the model takes in {room} in all")
         return Active(place, request, limit if room is None else min(limit, room - len(request.prompt)))
@@ -91,6 +96,8 @@ class Runner:
             return []
         assert self._choice is not None
         events = self._group.step(self._choice)
+        if self.job.search.hypotheses > WIDE:
+            check_held(self._group.nbytes, self.job.search.hypotheses)
         self._group = self._group if len(self._group) else None
         return events
 

@@ -9,6 +9,7 @@ from annotated_doc import Doc
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.decoding.checks import finite, whole
 from regard.decoding.choice import Choice
 from regard.decoding.options import MinLength, NoRepeat
 from regard.decoding.request import Event, Finished, Hypothesis, Token
@@ -18,9 +19,6 @@ from regard.recipe import Number, Positive
 
 class OneByOne(Search, ABC):
     """Rows write one word at a time; a row that has ended leaves."""
-
-    def __init__(self, min_length: int, no_repeat_ngram_size: int) -> None:
-        self.min_length, self.no_repeat_ngram_size = min_length, no_repeat_ngram_size
 
     @abstractmethod
     def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
@@ -92,7 +90,8 @@ class Sample(OneByOne):
         no_repeat_ngram_size: NoRepeat = 0,
     ) -> None:
         super().__init__(min_length, no_repeat_ngram_size)
-        self.temperature, self.top_k, self.top_p, self.seed = temperature, top_k, top_p, seed
+        self.temperature, self.top_p = finite("temperature", temperature, 0.0), finite("top_p", top_p, 0.0)
+        self.top_k, self.seed = whole("top_k", top_k, 0), whole("seed", seed, 0)
 
     def start(self, active: list[Active], device: torch.device) -> Running:
         for each in active:

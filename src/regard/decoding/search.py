@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.decoding.checks import whole
 from regard.decoding.choice import Choice, forbid
 from regard.decoding.request import Event, Hypothesis, Request
 from regard.errors import FailedError
@@ -81,8 +82,10 @@ class Search(ABC):
 
     hypotheses = 1
     """Rows of a request that take each step side by side."""
-    min_length = 0
-    no_repeat_ngram_size = 0
+
+    def __init__(self, min_length: int = 0, no_repeat_ngram_size: int = 0) -> None:
+        self.min_length = whole("min_length", min_length, 0)
+        self.no_repeat_ngram_size = whole("no_repeat_ngram_size", no_repeat_ngram_size, 0)
 
     def start(self, active: list[Active], device: torch.device) -> Running:
         """Requests before their first step."""

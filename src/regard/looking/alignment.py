@@ -8,10 +8,11 @@ import torch
 from rich.cells import cell_len, set_cell_size
 
 from regard.errors import InputError
+from regard.listener import Listener
 from regard.markup import heat
 from regard.model.assembly import Seq2Seq
 from regard.model.watch import watch
-from regard.pictures import canvas, write
+from regard.pictures import canvas, check_ending, plain, write
 
 SHADES = " ░▒▓█"
 
@@ -40,16 +41,19 @@ class Alignment:
         """The same in a notebook."""
         return heat(self.source, self.target, self.weights)
 
-    def draw(self, path: Path, title: str = "") -> Path:
-        """The same as PNG or SVG."""
+    def draw(self, path: str | Path, title: str = "", listener: Listener | None = None) -> Path:
+        """The same as PNG, SVG or PDF."""
+        path = check_ending(path)
         figure, axes = canvas(2.2 + 0.42 * len(self.source), 1.8 + 0.36 * len(self.target))
         picture = axes.imshow(self.weights, cmap="Greens", vmin=0, vmax=1, aspect="auto")
-        axes.set_xticks(range(len(self.source)), self.source, rotation=60, ha="left", rotation_mode="anchor")
-        axes.set_yticks(range(len(self.target)), self.target)
+        axes.set_xticks(
+            range(len(self.source)), list(map(plain, self.source)), rotation=60, ha="left", rotation_mode="anchor"
+        )
+        axes.set_yticks(range(len(self.target)), list(map(plain, self.target)))
         axes.xaxis.tick_top()
-        axes.set(xlabel=title)
+        axes.set(xlabel=plain(title))
         figure.colorbar(picture, ax=axes, label="weight")
-        return write(figure, path)
+        return write(figure, path, listener)
 
 
 @torch.inference_mode()

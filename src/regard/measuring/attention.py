@@ -1,7 +1,6 @@
 """Time and peak memory of every attention against the length of the sequence."""
 
 import math
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.allocator import keep_memory
+from regard.allocator import keep_memory, memory_here
 from regard.measuring.memory import peak
 from regard.model.attention import LinearAttention, Site
 from regard.model.attention.view import View
@@ -156,16 +155,12 @@ def _dense(case: Case) -> bool:
 def _affordable(last: Row | None, case: Case, setting: Setting, length: int, limit: float) -> bool:
     """Whether the next length is within reach, going by the one before."""
     numbers = 4 * setting.heads * setting.width if case.attention == "additive" else 10 * setting.heads
-    if _dense(case) and 4 * numbers * length**2 > _machine_memory() / 3:
+    if _dense(case) and 4 * numbers * length**2 > memory_here() / 3:
         return False
     if last is None:
         return True
     growth = (length / last.length) ** 2
     return last.length == length or last.median("both") * growth < limit
-
-
-def _machine_memory() -> float:
-    return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
 
 
 def exponents(rows: Sequence[Row], what: str) -> list[tuple[int, float]]:

@@ -1,0 +1,57 @@
+"""What may be asked of a search, and what fits into memory: said in a sentence before anything is written."""
+
+from collections.abc import Collection
+from math import isfinite
+
+from regard.allocator import memory_here
+from regard.errors import InputError
+
+MOST_HYPOTHESES = 4096  # of one text; beams over 50 seldom find anything better
+COPIES = 4  # of the scores of all words that a step holds: logits, log p, the best blocks, sums
+SHARE = 2  # a half of the memory may be taken
+
+
+def whole(name: str, value: object, least: int, most: int | None = None) -> int:
+    """A whole number within its range, or a ValueError that names it."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        wanted = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+        raise ValueError(f"{name}: wanted a whole number {wanted}, given {value!r}")
+    return value
+
+
+def finite(name: str, value: object, above: float | None = None) -> float:
+    """A number that is one, or a ValueError that names it."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    if not isinstance(value, int | float) or not good or (above is not None and value <= above):
+        raise ValueError(f"{name}: wanted a number{'' if above is None else f' above {above:g}'}, given {value!r}")
+    return value
+
+
+def check_room(hypotheses: int, vocabulary: int, batches: int = 1) -> None:
+    """Refuse a beam whose scores alone would fill the memory."""
+    each, most = COPIES * 4 * vocabulary * batches, memory_here() // SHARE
+    if hypotheses * each > most:
+        raise InputError(
+            f"decoding.beam_size: {hypotheses:,} hypotheses over {vocabulary:,} words take "
+            f"{hypotheses * each / 2**30:,.1f} GiB, and half of the memory here is {most / 2**30:,.1f} GiB; "
+            f"at most {max(1, most // each):,} fit"
+        )
+
+
+def check_held(held: int, hypotheses: int) -> None:
+    """Refuse to go on before what a wide beam remembers fills the memory."""
+    most = memory_here() // SHARE
+    if held > most:
+        raise InputError(
+            f"decoding.beam_size: what {hypotheses:,} hypotheses have read and written takes {held / 2**30:,.1f} GiB, "
+            f"more than half of the memory here; choose a smaller beam"
+        )
+
+
+def check_tokens(name: str, tokens: Collection[int], size: int) -> None:
+    """Refuse ids that no token of a vocabulary has."""
+    if not len(tokens):
+        return
+    for token in (min(tokens), max(tokens)):
+        if not 0 <= token < size:
+            raise InputError(f"{name}: there is no token {token}; ids go from 0 to {size - 1:,}")
