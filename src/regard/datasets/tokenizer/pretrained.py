@@ -1,6 +1,6 @@
 """A tokenizer that was learnt elsewhere."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from regard.datasets.tokenizer.tokenizer import Tokenizer, open_engine
@@ -23,7 +23,7 @@ class Pretrained(TokenizerTrainer):
     def __init__(self, *, file: File, bos: str = "", eos: str = "", pad: str = "") -> None:
         self.file, self.named = file, {"bos": bos, "eos": eos, "pad": pad}
 
-    def train(self, texts: Iterable[str]) -> Tokenizer:
+    def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
         path = Path(self.file)
         try:
             engine = open_engine(read_json(path))
