@@ -19,3 +19,12 @@ class InputError(RegardError, ValueError):
 
 class FailedError(RegardError):
     """Work that could not go on; what was done is kept. Exit code 1."""
+
+
+MEMORY = ("not enough memory", "can't allocate", "out of memory", "Unable to allocate", "bad_alloc")
+
+
+def is_memory(error: BaseException) -> bool:
+    """Whether there was too little memory, in whatever way a library says so."""
+    plain = isinstance(error, MemoryError)
+    return plain or (isinstance(error, RuntimeError) and any(words in str(error) for words in MEMORY))

@@ -1,6 +1,10 @@
 """The command line: one file per verb. Nothing heavy is imported before a verb runs."""
 
+import os
 import sys
+from collections.abc import Callable
+from signal import SIGPIPE
+from typing import Annotated
 
 import typer
 
@@ -10,47 +14,96 @@ from regard.commands.data import data
 from regard.commands.demo import demo
 from regard.commands.describe import describe
 from regard.commands.evaluate import evaluate
+from regard.commands.failures import told
 from regard.commands.menu import menu
 from regard.commands.plugin import offer_plugins
 from regard.commands.recipes import recipes
+from regard.commands.signals import Signals
+from regard.commands.streams import let_go, say, set_up
 from regard.commands.train import train
 from regard.commands.translate import translate
-from regard.errors import InputError, RecipeError, RegardError
 
 app = typer.Typer(
     name="regard",
     help="Every sequence model of the notes, from the plain RNN to GPT and ViT, as a choice in a recipe.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
-app.command()(recipes)
-app.command()(menu)
-app.command()(describe)
-app.command()(train)
-app.command()(evaluate)
-app.command()(translate)
-app.add_typer(data, name="data")
-app.add_typer(bench, name="bench")
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Look around": (demo, recipes, menu, describe),
+    "Train and use": (train, evaluate, translate),
+}
+for panel, verbs in PANELS.items():
+    for verb in verbs:
+        app.command(rich_help_panel=panel)(verb)
+app.add_typer(data, name="data", rich_help_panel="Data and measurements")
+app.add_typer(bench, name="bench", rich_help_panel="Data and measurements")
 offer_plugins(app)
 
 
+def _version(asked: bool) -> bool:
+    if asked:
+        from regard import __version__
+
+        print(f"regard {__version__}")
+        raise typer.Exit
+    return asked
+
+
+@app.callback()
+def _regard(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Which Regard this is, and no more.")
+    ] = False,
+) -> None:
+    """Every sequence model of the notes, from the plain RNN to GPT and ViT, as a choice in a recipe."""
+
+
 def main() -> None:
-    """Run a verb. Exit codes: 0 done, 1 failed, 2 wrong usage or recipe, 3 input refused, 130 interrupted."""
+    """Run a verb. Exit codes: 0 done, 1 failed, 2 wrong usage or recipe, 3 input refused, 128 + number of a signal.
+
+    130 is ^C, 143 SIGTERM, 129 SIGHUP, 141 a pipe that nobody reads.
+    """
     try:
-        app()
-    except RegardError as error:
-        code = 2 if isinstance(error, RecipeError) else 3 if isinstance(error, InputError) else 1
-        sys.exit(_say(error.on_command_line, code))
-    except BrokenPipeError:
-        sys.exit(0)
-    except OSError as error:
-        sys.exit(_say(f"{error.filename or 'disk'}: {error.strerror or error}", 1))
-    except KeyboardInterrupt:
-        sys.exit(_say("interrupted", 130))
+        code = _run(Signals())
+    except KeyboardInterrupt:  # once more, while the first was being told
+        os._exit(130)
+    from regard.apart import left_behind
+
+    if left_behind():  # Python cannot be shut down around a thread in Rust
+        os._exit(code)
+    sys.exit(code)
 
 
-def _say(message: str, code: int) -> int:
-    print(f"regard: {message}", file=sys.stderr)
+def _run(signals: Signals) -> int:
+    set_up()
+    try:
+        signals.hear()
+        code = _verb()
+        sys.stdout.flush()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1 if ended.code else 0
+        code = 128 + SIGPIPE if isinstance(ended.__context__, BrokenPipeError) else code  # rich has a code of its own
+    except BaseException as error:
+        signals.ending = True
+        said, code = told(error)
+        let_go()
+        if said:
+            say(f"regard: {said}")
+    signals.ending = True
+    let_go()
     return code
+
+
+def _verb() -> int:
+    """Not typer's own `main`: it has codes of its own for ^C and for a closed pipe, and draws boxes around mistakes."""
+    if "_REGARD_COMPLETE" in os.environ:
+        app()
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("regard", sys.argv[1:]) as context:
+            command.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
+    return 0

@@ -1,39 +1,58 @@
 """How figures and tables are shown."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
-console = Console(highlight=False)
+from regard.disk.files import json_text
+
+
+class _Terminal(Console):
+    """Rich's console; that nobody reads any more is for the command to judge."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
+console = _Terminal(highlight=False)
+
+
+def line(*parts: str | tuple[str, str], style: str = "") -> None:
+    """One line as it is: never broken in mid-word, and no name in it is read as markup. A part may be (text, style)."""
+    console.print(Text.assemble(*parts, style=style), soft_wrap=True)
 
 
 @contextmanager
 def progress(total: int, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """One live line with time left on a terminal; elsewhere plain lines on standard error, or none."""
-    if not console.is_terminal:
-        yield lambda said: None if quiet else print(said, file=sys.stderr, flush=True)
-        return
-    parts = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*parts, console=console, transient=True) as live:
-        task = live.add_task("", total=total)
-        yield lambda said: live.update(task, advance=1, description=said)
+    from regard.commands.live import Live, Work
+
+    live, work = Live(), Work("")
+    work.total = total
+
+    def tell(said: str) -> None:
+        if live.on and not quiet:
+            work.name = said
+            live.show(work.forms(), work.share)
+        elif not quiet:
+            print(said, file=sys.stderr, flush=True)
+        work.done += 1
+
+    try:
+        yield tell
+    finally:
+        live.clear()
 
 
 def as_json(value: Any) -> None:
-    """For machines: one JSON document on standard output."""
-    print(json.dumps(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value, indent=2))
+    """For machines: one JSON document on standard output; what is no number there is null."""
+    print(json_text(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value, indent=2))
 
 
 def columns(*heads: str, title: str | None = None) -> Table:

@@ -3,9 +3,7 @@
 import sys
 from types import TracebackType
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-from regard.commands.show import console
+from regard.commands.live import Live, Work
 from regard.listener import Listener
 
 
@@ -15,8 +13,7 @@ class Shown(Listener):
     def __init__(self, quiet: bool = False) -> None:
         """`quiet` shows no progress; what is worth a line is still said on standard error."""
         self.quiet = quiet
-        self._live: Progress | None = None
-        self._task, self._work = TaskID(0), ""
+        self._live, self._work = Live(error=True), Work("")
 
     def __enter__(self) -> "Shown":
         return self
@@ -24,20 +21,22 @@ class Shown(Listener):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live, self._work = None, ""
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the live line away: something else is going to be printed."""
+        self._live.clear()
 
     def say(self, text: str) -> None:
-        print(text, file=sys.stderr)
+        self._live.clear()
+        print(text, file=sys.stderr, flush=True)
 
     def at(self, work: str, done: int = 0, total: int = 0) -> None:
-        if self.quiet or not console.is_terminal:
+        if self.quiet or not self._live.on:
             return
-        if self._live is None:
-            parts = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}/{task.total:,}"))
-            self._live = Progress(*parts, TimeRemainingColumn(), console=console, transient=True)
-            self._live.start()
-        if work != self._work:
-            self._work, self._task = work, self._live.add_task(work, total=total or None)
-        self._live.update(self._task, completed=done, total=total or None)
+        new = work != self._work.name
+        if new:
+            self._work = Work(work)
+        self._work.done, self._work.total = done, total
+        if new or self._live.due() or done == total:
+            self._live.show(self._work.forms(), self._work.share)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from regard.commands.show import console
+from regard.commands.show import line
 
 
 def train(
@@ -16,33 +16,32 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/RECIPE if not said.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON line per event, for machines.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings, errors and the run's folder.")] = False,
 ) -> None:
     """Train a model on your own data, and keep everything in a run folder."""
-    from regard.commands.reporter import Reporter
+    from regard.commands.reporter import Reporter, stopped
     from regard.training.events import Ended, Started
     from regard.training.stop import Stop
-    from regard.training.train import training
 
     stop, folder, last = Stop(), Path(), None
     silent = os.environ.get("RANK", "0") != "0"
-    with stop.on_signals(), Reporter(json, silent) as report:
+    with stop.on_signals(), Reporter(json, silent, quiet, stop) as report:
+        report.starting()
+        from regard.training.train import training
+
         for event in training(recipe, *(overrides or ()), out=out, resume=resume, listener=report, stop=stop):
             folder = event.folder if isinstance(event, Started) else folder
             last = event
             report(event)
-    stopped = isinstance(last, Ended) and last.why == "stopped"
-    if not json and not silent:
-        _farewell(folder, stopped)
-    if stopped:
-        sys.exit(130)
-
-
-def _farewell(folder: Path, stopped: bool) -> None:
-    if stopped:
-        console.print(f"Stopped; all is saved. Go on: [bold]regard train {folder} --resume[/]", soft_wrap=True)
-        return
-    console.print(f"Next: [bold]regard evaluate {folder}[/]", soft_wrap=True)
-    console.print(f"      [bold]{_verb(folder)}[/]", soft_wrap=True)
+    if isinstance(last, Ended) and last.why == "stopped":
+        if not silent:
+            stopped(folder, last.step, stop, to_people=not json and not quiet)
+        sys.exit(stop.code)
+    if quiet and not json and not silent:
+        print(folder)
+    elif not json and not silent:
+        line("Next: ", (f"regard evaluate {folder}", "bold"))
+        line("      ", (_verb(folder), "bold"))
 
 
 def _verb(folder: Path) -> str:

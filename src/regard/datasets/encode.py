@@ -5,12 +5,14 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from regard.apart import apart
 from regard.datasets.data import Data, Report, Split, short_hash
 from regard.datasets.rows import Numbers, Rows
 from regard.datasets.tokenizer import Tokenizer
@@ -56,12 +58,14 @@ def encode(data: Data[Texts], split: Split, tokenizers: Sequence[Tokenizer], lis
     missing = [side for side, name in enumerate(names) if not _whole(home / name)]
     if missing:
         listener.at(f"encoding the {split} data")
-        _write(home, data, split, {side: (names[side], tokenizers[side]) for side in missing})
+        _write(home, data, split, {side: (names[side], tokenizers[side]) for side in missing}, listener)
         bound(home, keep=names)
     return _opened([home / name for name in names])
 
 
-def _write(home: Path, data: Data[Texts], split: Split, sides: dict[int, tuple[str, Tokenizer]]) -> None:
+def _write(
+    home: Path, data: Data[Texts], split: Split, sides: dict[int, tuple[str, Tokenizer]], listener: Listener
+) -> None:
     """Whole or not at all: a folder gets its name only when everything is in it."""
     report, numbers = Report(), list[int]()
     lengths: dict[int, list[int]] = {side: [] for side in sides}
@@ -76,9 +80,10 @@ def _write(home: Path, data: Data[Texts], split: Split, sides: dict[int, tuple[s
             for some in _batched(data.numbered(split, report)):
                 numbers += [number for number, _ in some]
                 for side, (_, tokenizer) in sides.items():
-                    rows = tokenizer.encode([texts[side] for _, texts in some])
+                    rows = apart(partial(tokenizer.encode, [texts[side] for _, texts in some]))
                     files[side].write(np.array([token for row in rows for token in row], kinds[side]).tobytes())
                     lengths[side] += map(len, rows)
+                listener.at(f"encoding the {split} data", len(numbers))
             open_files.close()
             if not data.unchanged():  # else other rows would be kept under the name of these
                 raise InputError("the data changed while they were read; begin again")

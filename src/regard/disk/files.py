@@ -3,6 +3,8 @@
 import hashlib
 import json
 import tomllib
+from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,22 @@ def parse_json(content: bytes, named: str | Path) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         raise InputError(f"{named}: damaged: not a JSON table")
     return parsed
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Anything made of tables, lists, numbers and words as JSON. NaN and infinities are no JSON: they become null."""
+    return json.dumps(finite(value), indent=indent, allow_nan=False)
+
+
+def finite(value: Any) -> Any:
+    """The same without what JSON cannot hold."""
+    if isinstance(value, Mapping):
+        return {str(key): finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def read_toml(path: Path) -> dict[str, Any]:

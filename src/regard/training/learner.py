@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.errors import FailedError
+from regard.errors import FailedError, is_memory
 from regard.model.assembly import Assembly
 from regard.model.mechanism import auxiliary_loss
 from regard.model.weights import fit, named
@@ -56,7 +56,7 @@ class Learner:
         start = time.perf_counter()
         batches = [self.batches[number * self.settings.accumulate + i] for i in range(self.settings.accumulate)]
         predictions = sum(batch.predictions for batch in batches)
-        plain = self._gradients(number, batches, predictions)
+        plain = self._within_memory(number, batches, predictions)
         norm = float(nn.utils.clip_grad_norm_(parameters(self.model), self.settings.max_grad_norm or float("inf")))
         loss = self.processes.sum(plain) / predictions
         if not isfinite(loss) or not isfinite(norm):
@@ -75,6 +75,20 @@ class Learner:
         self._average(number)
         size = sum(batch.size for batch in batches)
         return Step(number + 1, loss, size, predictions, time.perf_counter() - start, factor, norm)
+
+    def _within_memory(self, number: int, batches: list[Any], predictions: int) -> Tensor:
+        """The gradients; if there is no room for them, nothing has been changed yet and all can be saved."""
+        try:
+            return self._gradients(number, batches, predictions)
+        except (MemoryError, RuntimeError) as error:
+            if not is_memory(error):
+                raise
+            self._forget()
+            largest = max(batch.size for batch in batches)
+            raise FailedError(
+                f"step {number}: not enough memory for a batch of {largest:,} {self.task.unit}; all before is saved\n"
+                "smaller batches need less, and training.accumulate makes up for it"
+            ) from error
 
     def _gradients(self, number: int, batches: list[Any], predictions: int) -> Tensor:
         """Σ over all batches of the gradient of the mean loss; gives back this process's part of the plain loss."""

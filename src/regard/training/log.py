@@ -2,21 +2,28 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from regard.disk.files import finite
 from regard.errors import RecipeError
 from regard.run import Run
-from regard.training.events import Ended, Event, Saved, Started, Step, Validated
+from regard.training.events import Ended, Event, Prepared, Saved, Started, Step, Validated
 
 EVERY = 10
 
 
-def logged(events: Iterator[Event], run: Run, tensorboard: bool = False) -> Iterator[Event]:
-    """The same events; every tenth step, the last ones and every validation are also written down."""
+def logged(
+    events: Iterator[Event], run: Run, tensorboard: bool = False, prepared: Prepared | None = None
+) -> Iterator[Event]:
+    """The same events; what became of the data, every tenth step, the last ones and every validation are written."""
     board = _board(run) if tensorboard else None
-    start = time.time() - max((entry.get("seconds", 0.0) for entry in run.history()), default=0.0)
+    history = run.history()
+    start = time.time() - max((entry.get("seconds", 0.0) for entry in history), default=0.0)
+    if prepared is not None and not any("data" in entry for entry in history):
+        run.log({"step": 0, "data": asdict(prepared)["splits"], "seconds": 0.0})
     steps: list[Step] = []
     unit = ""
     for event in events:
@@ -29,7 +36,7 @@ def logged(events: Iterator[Event], run: Run, tensorboard: bool = False) -> Iter
         if isinstance(event, Validated):
             entries.append({"step": event.step, "valid": event.scores})
         for entry in entries:
-            run.log(entry | {"seconds": round(time.time() - start, 2)})
+            run.log(finite(entry) | {"seconds": round(time.time() - start, 2)})
             _draw(board, entry)
         yield event
 

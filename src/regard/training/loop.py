@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import ClassVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from regard.disk.tensors import Tensors
 from regard.errors import FailedError, InputError
+from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
 from regard.run import Checkpoint, Run
 from regard.tasks.task import Exam
 from regard.training.events import Ended, Event, Saved, Started, Step, Validated
 from regard.training.learner import Learner
 from regard.training.stop import Stop
+
+FIRST = 45.0  # seconds after which something is saved, whatever the recipe says
+FIRST_LOOK = 15.0  # the same before a validation, which may take long
 
 
 @dataclass
@@ -44,8 +49,15 @@ class Progress:
 class Loop:
     """Steps, validations and checkpoints in their order; resumed, it goes on as if nothing had happened."""
 
-    def __init__(self, learner: Learner, run: Run, load: Callable[[Tensors], Assembly], stop: Stop) -> None:
-        self.learner, self.run, self.stop = learner, run, stop
+    def __init__(
+        self,
+        learner: Learner,
+        run: Run,
+        load: Callable[[Tensors], Assembly],
+        stop: Stop,
+        listener: Listener = SILENT,
+    ) -> None:
+        self.learner, self.run, self.stop, self.listener = learner, run, stop, listener
         self.task, self.settings, self.processes = learner.task, learner.settings, learner.processes
         self._load = load
         self.progress, self._kept = Progress(), Progress()
@@ -68,7 +80,10 @@ class Loop:
         self.stop.heeded = True
         size = sum(parameter.numel() for parameter in learner.model.parameters())
         yield Started(self.run.folder, progress.step, learner.total, self.steps_per_epoch, size, self.task.unit)
+        began = monotonic()
         while True:
+            if self._due() and self._unsaved_for(FIRST_LOOK, began):
+                yield from self._save()
             yield from self._look()
             if self.processes.agree(self.stop()):
                 yield from self._save()
@@ -77,7 +92,7 @@ class Loop:
                 yield from self._save()
                 why = "done" if progress.step >= learner.total else "patience"
                 return (yield Ended(progress.step, why))
-            if progress.step % self.save_every == 0 and progress.step:
+            if (progress.step % self.save_every == 0 and progress.step) or self._unsaved_for(FIRST, began):
                 yield from self._save()
             yield self._step()
 
@@ -90,11 +105,19 @@ class Loop:
         self.progress.step = step.number
         return step
 
+    def _unsaved_for(self, seconds: float, began: float) -> bool:
+        """Whether nothing at all has been saved for so long: a minute's work is the most that a dead machine costs."""
+        return self.progress.saved < 0 and self.processes.agree(monotonic() - began >= seconds)
+
+    def _due(self) -> bool:
+        step = self.progress.step
+        due = step % self.validate_every == 0 or step >= self.learner.total
+        return bool(step) and due and self.progress.validated != step
+
     def _look(self) -> Iterator[Event]:
         """Validate where it is due and has not been done."""
         step = self.progress.step
-        due = step % self.validate_every == 0 or step >= self.learner.total
-        if not step or not due or self.progress.validated == step:
+        if not self._due():
             return
         scores = self._scores()
         if scores is None:
@@ -125,7 +148,8 @@ class Loop:
         scores: dict[str, float] | None = None
         if self.processes.leads:
             model = self._load(weights).to(self.processes.device).eval()
-            exam = Exam(self.task.data, "valid", quick=True, stopped=self.stop)
+            self.listener.at("validating")
+            exam = Exam(self.task.data, "valid", quick=True, stopped=self.stop, listener=self.listener)
             found = self.task.evaluate(self.task.answerer(model, quick=True), exam)
             scores = None if found is None else found.scores
         shared: dict[str, float] | None = self.processes.share(scores)
@@ -138,6 +162,8 @@ class Loop:
                 self.run.amend(progress.step, vars(progress).copy())
             self._kept = replace(progress)
             return
+        if self.processes.leads:
+            self.listener.at("saving")
         weights, state = self.learner.weights(), self.learner.state()
         progress.saved = progress.step
         if self.processes.leads:

@@ -62,6 +62,7 @@ def training(
 ) -> Iterator[Event]:
     """Everything that happens while a recipe's model is trained in a run folder, begun or gone on with."""
     keep_memory()
+    stop = stop or Stop()
     folder = _folder(recipe, out, resume)
     run = Run.open(folder) if resume else None
     asked = Recipe.resolve(recipe, MENU, overrides)
@@ -73,6 +74,7 @@ def training(
         task.check(shell(complete.model.build))
         if together.leads:
             yield Prepared(reports)
+        stop.heeded = True  # from here on there is a run, and whoever stops it is waited for
         if run is None and together.leads:
             more = {"plugins": complete.needs(MENU)}
             run = Run.create(folder, complete.table(), task.files(), task.data.fingerprint(), more)
@@ -83,10 +85,10 @@ def training(
             checkpoint = _newest(run, listener if together.leads else SILENT)
             model = _model(complete, settings.seed, checkpoint)
             with closing(Learner(model, task, settings, together)) as learner:
-                loop = Loop(learner, run, lambda weights: load(shell(complete.model.build), weights), stop or Stop())
+                loop = Loop(learner, run, lambda weights: load(shell(complete.model.build), weights), stop, listener)
                 loop.resume(checkpoint)
                 tensorboard = settings.checkpoints.tensorboard
-                yield from logged(iter(loop), run, tensorboard) if together.leads else iter(loop)
+                yield from logged(iter(loop), run, tensorboard, Prepared(reports)) if together.leads else iter(loop)
 
 
 def _folder(recipe: str | Mapping[str, Any], out: str | Path | None, resume: bool) -> Path:
@@ -118,6 +120,8 @@ def _prepared(
     kept = None if run is None else run.files
     part = recipe.wants("task")
     task: Task = part.build(kept)
+    if together.leads:
+        listener.at("reading the data")
     reports = task.prepare(listener) if together.leads else {}
     if together.size > 1:
         kept = together.share(task.files() if together.leads and kept is None else kept)

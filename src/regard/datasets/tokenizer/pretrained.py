@@ -1,6 +1,6 @@
 """A tokenizer that was learnt elsewhere."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +30,7 @@ class Pretrained(TokenizerTrainer):
     ) -> None:
         self.file, self.named = file, {"bos": bos, "eos": eos, "pad": pad}
 
-    def train(self, texts: Iterable[str]) -> Tokenizer:
+    def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
         path = Path(self.file)
         try:
             engine = open_engine(read_json(path))

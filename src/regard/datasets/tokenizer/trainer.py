@@ -6,7 +6,7 @@ bytes: what a vocabulary does not hold as a whole is spelt out, and no character
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from annotated_doc import Doc
 from tokenizers import Tokenizer as Engine
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
+from regard.apart import apart
 from regard.datasets.tokenizer.tokenizer import Tokenizer, open_engine
 from regard.errors import RecipeError
 from regard.recipe import Number
@@ -32,8 +33,8 @@ class TokenizerTrainer(ABC):
     """Whether several sides of the data share one vocabulary."""
 
     @abstractmethod
-    def train(self, texts: Iterable[str]) -> Tokenizer:
-        """A tokenizer for texts like these."""
+    def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
+        """A tokenizer for texts like these; `tick` is called now and then while it is learnt."""
 
 
 class ByteTrainer(TokenizerTrainer):
@@ -59,8 +60,8 @@ class ByteTrainer(TokenizerTrainer):
         self.asked, self.vocab_size = vocab_size, vocab_size or USUAL
         self.joint, self.lowercase = joint, lowercase
 
-    def train(self, texts: Iterable[str]) -> Tokenizer:
-        made = json.loads(self.learn(texts).to_str())
+    def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
+        made = json.loads(apart(lambda: self.learn(texts), tick).to_str())
         made["added_tokens"] = []  # so that a text that says "<eos>" ends nothing
         tokenizer = Tokenizer(open_engine(made), PAD, BOS, EOS, PREFIX)
         if len(tokenizer) < self.asked * self.least_share:

@@ -75,13 +75,17 @@ class Translation(Task):
         self.label_smoothing, self.scheduled_sampling = label_smoothing, scheduled_sampling
         self._splits: dict[Split, Encoded] = {}
         self._scored: list[Pair] = []
+        self._listener = SILENT
 
     @cached_property
     def tokenizers(self) -> TokenizerPair:
         """Those the run has kept, or else learnt now."""
-        return TokenizerPair.train(self.data, self._trainer) if self.kept is None else TokenizerPair.open(self.kept)
+        if self.kept is not None:
+            return TokenizerPair.open(self.kept)
+        return TokenizerPair.train(self.data, self._trainer, self._listener)
 
     def prepare(self, listener: Listener) -> dict[Split, Report]:
+        self._listener = listener
         if self.kept is None:
             listener.at("learning the vocabulary")
         if not len(self._encoded("train", listener)):
@@ -170,6 +174,7 @@ class Translation(Task):
         seconds = time.perf_counter() - start
         if exam.stopped():
             return None
+        exam.listener.at("scoring")
         language = pairs.target
         quality = score(translations, references, language) if read else NOTHING
         scores = {"loss": loss} if len(corpus) else {}

@@ -9,6 +9,7 @@ from regard.datasets.pairs import Pairs
 from regard.datasets.tokenizer import Tokenizer, TokenizerTrainer
 from regard.disk import parse_json
 from regard.errors import InputError, RecipeError
+from regard.listener import SILENT, Listener
 from regard.tasks.task import Kept
 
 SAMPLE = 1_000_000
@@ -23,16 +24,21 @@ class TokenizerPair:
     target: Tokenizer
 
     @classmethod
-    def train(cls, pairs: Pairs, trainer: TokenizerTrainer) -> "TokenizerPair":
+    def train(cls, pairs: Pairs, trainer: TokenizerTrainer, listener: Listener = SILENT) -> "TokenizerPair":
         """From the first million training pairs."""
+        read = [0]
 
         def texts(*sides: int) -> Iterable[str]:
-            return (pair[side] for pair in islice(pairs.read("train"), SAMPLE) for side in sides)
+            for read[0], pair in enumerate(islice(pairs.read("train"), SAMPLE), 1):
+                yield from (pair[side] for side in sides)
+
+        def tick() -> None:
+            listener.at("learning the vocabulary", read[0])
 
         if trainer.joint:
-            both = trainer.train(texts(0, 1))
+            both = trainer.train(texts(0, 1), tick)
             return cls(both, both).checked()
-        return cls(trainer.train(texts(0)), trainer.train(texts(1))).checked()
+        return cls(trainer.train(texts(0), tick), trainer.train(texts(1), tick)).checked()
 
     @classmethod
     def open(cls, kept: Kept) -> "TokenizerPair":

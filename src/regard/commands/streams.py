@@ -1,0 +1,79 @@
+"""Standard output and error: on any terminal, in any encoding, and after whoever read them has gone."""
+
+import codecs
+import errno
+import io
+import os
+import select
+import sys
+from contextlib import suppress
+from typing import Any
+
+PLAIN = {
+    "…": "...",
+    "→": "->",
+    "←": "<-",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "×": "x",
+    "·": ".",
+    "␣": "_",
+    "≥": ">=",
+    "≤": "<=",
+}
+PLAIN |= dict(zip("░▒▓█━─│╰├└", ".:+#=-|`|`", strict=True)) | dict(zip("„“”‘’«»", '"""\'\'""', strict=True))
+GONE = (errno.EPIPE, errno.EIO)
+
+
+def set_up() -> None:
+    """Whatever a terminal cannot show is written in other characters; a stream that is closed takes everything."""
+    codecs.register_error("regard", _plain)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed from the beginning: `regard … >&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="regard")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    wanted = error.object[error.start : error.end]
+    return "".join(PLAIN.get(letter, "?") for letter in wanted), error.end
+
+
+def is_gone(error: OSError) -> bool:
+    """Whether it says that nobody reads any more (a closed pipe, a terminal that hung up): no other pipe, no disk."""
+    return error.errno in GONE and error.filename is None and any(map(_closed, (sys.stdout, sys.stderr)))
+
+
+def _closed(stream: Any) -> bool:
+    try:
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)
+        return any(what & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, what in poll.poll(0))
+    except (OSError, ValueError):  # not a file of the system
+        return False
+
+
+def let_go() -> None:
+    """Streams that nobody reads take everything from now on, also what Python writes at its end."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        try:
+            if not _closed(stream):
+                stream.flush()
+                continue
+        except (OSError, ValueError):
+            pass
+        with suppress(OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())
+            os.close(null)
+
+
+def say(text: str) -> None:
+    """One line on standard error, if anybody can read it."""
+    with suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
