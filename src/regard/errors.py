@@ -19,3 +19,11 @@ class InputError(RegardError, ValueError):
 
 class FailedError(RegardError):
     """Work that could not go on; what was done is kept. Exit code 1."""
+
+
+class DivergedError(FailedError):
+    """A training whose loss, or whose weights, are numbers no more. `usable`: the weights it has are still good."""
+
+    def __init__(self, said: str, step: int, *, usable: bool = False) -> None:
+        super().__init__(said)
+        self.step, self.usable = step, usable

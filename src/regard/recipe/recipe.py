@@ -10,10 +10,10 @@ from regard.errors import RecipeError
 from regard.recipe.errors import nearest
 from regard.recipe.menu import Menu
 from regard.recipe.part import Part
-from regard.recipe.read import put, read, shelf
+from regard.recipe.read import is_run, put, read, shelf
 from regard.recipe.renamed import renamed_key
 
-SECTIONS = ("name", "about", "task", "model", "training")
+SECTIONS = ("name", "about", "from", "task", "model", "training")
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Recipe:
     """What to make, with every default filled in.
 
     Every recipe has a [model]. Its [task] says by its own signature which other sections it reads (data,
-    tokenizer, …): they are the task's slots, written as sections of their own. [training] is read with a task.
+    tokenizer, …): they are the task's slots, written as sections of their own. [training] is read with a task, and
+    so is [from], the run whose weights are begun with: `from = "runs/base"` is short for a table with only a run.
     A menu without tasks (that of the model room) reads the model alone.
     """
 
@@ -30,6 +31,7 @@ class Recipe:
     model: Part[Any]
     task: Part[Any] | None = None
     training: Part[Any] | None = None
+    start: Part[Any] | None = None
 
     @classmethod
     def resolve(cls, recipe: "str | Mapping[str, Any] | Recipe", menu: Menu, overrides: Iterable[str] = ()) -> "Recipe":
@@ -37,8 +39,8 @@ class Recipe:
         if isinstance(recipe, Recipe):
             return recipe
         if isinstance(recipe, str):
-            return cls.check(read(recipe, overrides), menu, Path(recipe).stem)
-        return cls.check(put(_copied(recipe), overrides), menu)
+            return cls.check(read(recipe, overrides), menu, named(recipe))
+        return cls.check(put(copied(recipe), overrides), menu)
 
     @classmethod
     def check(cls, table: Mapping[str, Any], menu: Menu, name: str = "recipe") -> "Recipe":
@@ -57,6 +59,10 @@ class Recipe:
         if "task" in table:
             training = menu.order("training", table.get("training", {}), "training")
             made = replace(made, task=menu.lift("task", table["task"], table), training=training)
+        if "from" in table and "from" in menu.slots:
+            start = table["from"]
+            start = {"run": start} if isinstance(start, str) else start
+            made = replace(made, start=menu.order("from", start, "from"))
         made._refuse_unknown(table, menu)
         return made
 
@@ -97,6 +103,8 @@ class Recipe:
             task = self.task.table()
             sections = {name: task.pop(name) for name in self.task.slots}
             table |= {"task": task} | sections
+        if self.start is not None:
+            table["from"] = self.start.table()
         table["model"] = self.model.table()
         return table if self.training is None else table | {"training": self.training.table()}
 
@@ -106,5 +114,11 @@ def recipes() -> dict[str, str]:
     return {path.stem: str(read(str(path)).get("about", "")) for path in sorted(shelf().glob("*.toml"))}
 
 
-def _copied(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _copied(value) if isinstance(value, Mapping) else value for key, value in table.items()}
+def named(recipe: str) -> str:
+    """What a recipe is called that does not say it: its file, or its run."""
+    return Path(recipe).name if is_run(recipe) else Path(recipe).stem
+
+
+def copied(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The same tables, to be changed freely."""
+    return {key: copied(value) if isinstance(value, Mapping) else value for key, value in table.items()}

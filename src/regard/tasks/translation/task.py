@@ -45,6 +45,8 @@ class Translation(Task):
     assembly = Seq2Seq
     example = "regard translate {run} 'your text'"
     at_use = ("decoding", "task.shortlist")
+    inherits = {"tokenizer": ("source", "target", "head")}  # noqa: RUF012
+    batch_option = "task.batch_tokens"
 
     data: Pairs
 
@@ -73,8 +75,11 @@ class Translation(Task):
         """Those the run has kept, or else learnt now."""
         return TokenizerPair.train(self.data, self._trainer) if self.kept is None else TokenizerPair.open(self.kept)
 
+    def inherit(self, section: str, kept: Kept) -> None:
+        self.tokenizers = TokenizerPair.open(kept)
+
     def prepare(self, listener: Listener) -> dict[Split, Report]:
-        if self.kept is None:
+        if self.kept is None and "tokenizers" not in vars(self):
             listener.at("learning the vocabulary")
         if not len(self._encoded("train", listener)):
             raise InputError(f"no training pair has at most {self.max_length} tokens a side; raise task.max_length")
