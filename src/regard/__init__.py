@@ -7,6 +7,8 @@ What parts of your own are made of is in `regard.extend`; `menu().add(…)` puts
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from regard.version import __version__
+
 if TYPE_CHECKING:
     from regard import extend
     from regard.calls.bench import Measured, bench
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from regard.trained import Trained, open_run
     from regard.training.events import Ended, Event, Prepared, Saved, Started, Step, Validated
     from regard.training.menu import menu
-
-__version__ = "0.1.0"
 
 # What is offered, and where it is: torch is imported on first use. The imports above are what type checkers read.
 _PLACES = {

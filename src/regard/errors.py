@@ -28,3 +28,11 @@ def is_memory(error: BaseException) -> bool:
     """Whether there was too little memory, in whatever way a library says so."""
     plain = isinstance(error, MemoryError)
     return plain or (isinstance(error, RuntimeError) and any(words in str(error) for words in MEMORY))
+
+
+class DivergedError(FailedError):
+    """A training whose loss, or whose weights, are numbers no more. `usable`: the weights it has are still good."""
+
+    def __init__(self, said: str, step: int, *, usable: bool = False) -> None:
+        super().__init__(said)
+        self.step, self.usable = step, usable

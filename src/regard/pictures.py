@@ -68,7 +68,7 @@ def _save(figure: "Figure", path: Path, fonts: list[str]) -> str:
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
-        text.set_fontfamily(fonts)  # type: ignore[attr-defined]
+        text.set_fontfamily(fonts)
     with catch_warnings(record=True) as heard:
         simplefilter("always")
         figure.savefig(path, dpi=130)

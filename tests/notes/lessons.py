@@ -7,12 +7,12 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.calls.training import train
 from regard.decoding.engine import Engine
 from regard.decoding.request import Request
 from regard.decoding.sample import Greedy
 from regard.trained import Trained, open_run
 from regard.training.optimizer import Muon
-from regard.training.train import train
 from regard.verbs import translate
 
 Table = dict[str, Any]

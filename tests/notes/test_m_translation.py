@@ -13,6 +13,7 @@ from lessons import RECURRENT, Pair, right, taught, written
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from regard.calls.training import train
 from regard.datasets.dates import Dates
 from regard.datasets.phrases import Phrases
 from regard.datasets.tokenizer.trainer import BOS, EOS
@@ -23,7 +24,6 @@ from regard.model.memory import Memory
 from regard.model.recurrent import Cell, Gru, Lstm
 from regard.model.watch import watch
 from regard.trained import Trained, open_run
-from regard.training.train import train
 from regard.verbs import translate
 
 KOREAN, ENGLISH = "좋은 저녁입니다.", "Good evening."

@@ -44,7 +44,7 @@ offer_plugins(app)
 
 def _version(asked: bool) -> bool:
     if asked:
-        from regard import __version__
+        from regard.version import __version__
 
         print(f"regard {__version__}")
         raise typer.Exit

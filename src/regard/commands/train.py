@@ -1,38 +1,69 @@
 """regard train: from a recipe and data to a run."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from regard.commands.show import line
+from regard.commands.show import as_json, columns, console, count, line, size
 
 
 def train(
-    recipe: Annotated[str, typer.Argument(help="A recipe's name or file; with --resume a run folder.")],
+    recipe: Annotated[
+        str,
+        typer.Argument(
+            metavar="RECIPE|RUN|from=RUN",
+            help="A recipe's name or file; with --resume a run folder; from=RUN to begin with a run's weights, "
+            "vocabulary and recipe.",
+        ),
+    ],
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder; runs/RECIPE if not said.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The run folder, new or empty; runs/RECIPE if not said.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the run stopped; for longer with training.steps=N.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be trained, how long and with how much memory.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON line per event, for machines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings, errors and the run's folder.")] = False,
 ) -> None:
-    """Train a model on your own data, and keep everything in a run folder."""
+    """Train a model on your own data, and keep everything in a run folder.
+
+    regard train transformer-small data.train=corpus data.source=de data.target=en
+
+    regard train runs/mine --resume training.steps=20000
+
+    regard train from=runs/mine data.train=other --out runs/tuned
+    """
+    if dry_run:
+        return _plan(recipe, overrides or [], out, resume, json)
     from regard.commands.reporter import Reporter, stopped
+    from regard.run.curve import keep_picture
     from regard.training.events import Ended, Started
     from regard.training.stop import Stop
 
     stop, folder, last = Stop(), Path(), None
     silent = os.environ.get("RANK", "0") != "0"
+    words = [recipe, *(overrides or ())]
+    command = shlex.join(["regard", "train", *words, *(["--out", str(out)] if out else []), *["--resume"] * resume])
     with stop.on_signals(), Reporter(json, silent, quiet, stop) as report:
         report.starting()
         from regard.training.train import training
 
-        for event in training(recipe, *(overrides or ()), out=out, resume=resume, listener=report, stop=stop):
-            folder = event.folder if isinstance(event, Started) else folder
-            last = event
-            report(event)
+        try:
+            for event in training(*words, out=out, resume=resume, listener=report, stop=stop, command=command):
+                folder = event.folder if isinstance(event, Started) else folder
+                last = event
+                report(event)
+        finally:
+            if folder != Path() and not silent:
+                keep_picture(folder, folder.name, report)
     if isinstance(last, Ended) and last.why == "stopped":
         if not silent:
             stopped(folder, last.step, stop, to_people=not json and not quiet)
@@ -42,6 +73,41 @@ def train(
     elif not json and not silent:
         line("Next: ", (f"regard evaluate {folder}", "bold"))
         line("      ", (_verb(folder), "bold"))
+    return None
+
+
+def _plan(recipe: str, overrides: list[str], out: Path | None, resume: bool, json: bool) -> None:
+    """What would be trained, as a table."""
+    from dataclasses import asdict
+
+    from regard.commands.live import clock
+    from regard.commands.shown import Shown
+    from regard.training.plan import plan
+
+    with Shown() as heard:
+        found = plan(recipe, *overrides, out=out, resume=resume, listener=heard)
+    memory = found.memory
+    if json:
+        facts = asdict(found) | {"folder": str(found.folder), "seconds": found.seconds}
+        return as_json(facts | {"memory": asdict(memory) | {"total": memory.total}})
+    table = columns("", "")
+    table.show_header = False
+    table.add_row("task", f"{found.task}, recipe {found.name}, in {found.folder}")
+    for split, report in found.splits.items():
+        table.add_row(f"{split} data", str(report))
+    table.add_row("model", f"{found.model}, {count(found.parameters)} parameters")
+    epochs = found.steps / max(found.steps_per_epoch, 1)
+    table.add_row("steps", f"{found.steps:,} ({epochs:.1f} epochs of {found.steps_per_epoch:,})")
+    if found.step:
+        table.add_row("", f"of which {found.step:,} are done")
+    speed = f"{found.seconds_per_step:.3g} s a step, {found.units_per_second:,.0f} {found.unit}/s"
+    table.add_row("time here", f"about {clock(found.seconds)} without validations ({speed})")
+    parts = ("weights", "gradients", "optimizer", "activations", "process")
+    shares = ", ".join(f"{name} {size(getattr(memory, name))}" for name in parts)
+    table.add_row("memory", f"about {size(memory.total)} of {size(memory.machine)}: {shares}")
+    console.print(table)
+    console.print("Nothing was trained or kept.")
+    return None
 
 
 def _verb(folder: Path) -> str:

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from regard.disk import place
 from regard.errors import RecipeError
 from regard.recipe.errors import nearest
 from regard.recipe.override import Override, pairs
@@ -21,12 +22,12 @@ def shelf() -> Path:
 
 def is_run(name: str | Path) -> bool:
     """Whether a name is that of a run folder."""
-    return (Path(name) / RUN_RECIPE).is_file()
+    return (place(name) / RUN_RECIPE).is_file()
 
 
 def find(name: str) -> Path:
     """A recipe by path, by its name on the shelf, or that of a run folder."""
-    path = Path(name)
+    path = place(name)
     if is_run(path):
         return path / RUN_RECIPE
     if path.suffix == ".toml" or path.is_file():
@@ -57,6 +58,11 @@ def put(table: dict[str, Any], overrides: Iterable[Override]) -> dict[str, Any]:
     return table
 
 
+def keys(overrides: Iterable[Override]) -> list[str]:
+    """The keys that overrides set."""
+    return [".".join(steps) for override in overrides for steps, _ in pairs(override)]
+
+
 def _depth(steps: list[str]) -> tuple[int, bool]:
     """A kind belongs to the table it stands in: after the table itself, before all else in it."""
     chooses = steps[-1] == "kind"
@@ -66,8 +72,8 @@ def _depth(steps: list[str]) -> tuple[int, bool]:
 def _put(table: dict[str, Any], steps: list[str], value: Any) -> None:
     for step in steps[:-1]:
         below = table.setdefault(step, {})
-        if isinstance(below, str):  # `norm = "rms"` is short for a table with only a kind
-            below = table[step] = {"kind": below}
+        if isinstance(below, str):  # `norm = "rms"` is short for a table with only a kind, `from` for one with a run
+            below = table[step] = {"run" if step == "from" else "kind": below}
         if not isinstance(below, dict):
             raise RecipeError(f"{'.'.join(steps)}: {step!r} is a value, so nothing can be set below it")
         table = below

@@ -15,7 +15,7 @@ from regard.recipe.plugins import check_needs
 from regard.recipe.read import is_run, put, read, shelf
 from regard.recipe.renamed import renamed_key
 
-SECTIONS = ("name", "about", "task", "model", "training")
+SECTIONS = ("name", "about", "from", "task", "model", "training")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Recipe:
     """What to make, with every default filled in.
 
     Every recipe has a [model]. Its [task] says by its own signature which other sections it reads (data,
-    tokenizer, …): they are the task's slots, written as sections of their own. [training] is read with a task.
+    tokenizer, …): they are the task's slots, written as sections of their own. [training] is read with a task, and
+    so is [from], the run whose weights are begun with: `from = "runs/base"` is short for a table with only a run.
     A menu without tasks (that of the model room) reads the model alone.
     """
 
@@ -32,6 +33,7 @@ class Recipe:
     model: Part[Any]
     task: Part[Any] | None = None
     training: Part[Any] | None = None
+    start: Part[Any] | None = None
 
     @classmethod
     def resolve(
@@ -44,7 +46,7 @@ class Recipe:
         if isinstance(recipe, str | Path):
             if is_run(recipe):
                 check_needs(recipe, menu.parts)
-            return cls.check(read(str(recipe), overrides), menu, Path(recipe).stem)
+            return cls.check(read(str(recipe), overrides), menu, named(recipe))
         if not isinstance(recipe, Mapping):
             wanted = "a recipe (a name, a file, tables or a Recipe)"
             raise RecipeError(f"wanted {wanted}, given {type(recipe).__name__}")
@@ -67,6 +69,10 @@ class Recipe:
         if "task" in table:
             training = menu.order("training", table.get("training", {}), "training")
             made = replace(made, task=menu.lift("task", table["task"], table), training=training)
+        if "from" in table and "from" in menu.slots:
+            start = table["from"]
+            start = {"run": start} if isinstance(start, str) else start
+            made = replace(made, start=menu.order("from", start, "from"))
         made._refuse_unknown(table, menu)
         return made
 
@@ -112,6 +118,8 @@ class Recipe:
             task = self.task.table()
             sections = {name: task.pop(name) for name in self.task.slots}
             table |= {"task": task} | sections
+        if self.start is not None:
+            table["from"] = self.start.table()
         table["model"] = self.model.table()
         return table if self.training is None else table | {"training": self.training.table()}
 
@@ -119,3 +127,8 @@ class Recipe:
 def recipes() -> dict[str, str]:
     """The recipes that come with Regard: name and what they are about."""
     return {path.stem: str(read(str(path)).get("about", "")) for path in sorted(shelf().glob("*.toml"))}
+
+
+def named(recipe: str | Path) -> str:
+    """What a recipe is called that does not say it: its file, or its run."""
+    return Path(recipe).name if is_run(recipe) else Path(recipe).stem

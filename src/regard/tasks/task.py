@@ -148,6 +148,12 @@ class Task(ABC):
     at_use: ClassVar[tuple[str, ...]] = ()
     """Sections and keys of a recipe that may be changed for a trained run: how it answers, not what it is."""
 
+    inherits: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Sections of a recipe whose outcome comes along with the weights of another run (a tokenizer's vocabulary), each
+    with the parts of the model that fit no other outcome."""
+    batch_option: ClassVar[str] = ""
+    """The key of a recipe that makes batches smaller, for those who run out of memory."""
+
     data: Data[Any]
 
     def __init__(self, kept: Kept | None) -> None:
@@ -156,6 +162,9 @@ class Task(ABC):
     @abstractmethod
     def prepare(self, listener: Listener) -> dict[Split, Report]:
         """Read the data and make them ready for training; say what became of each split."""
+
+    def inherit(self, section: str, kept: Kept) -> None:  # noqa: B027  (most have nothing to inherit)
+        """Take the outcome of a section from what another run has kept, instead of learning it: before `prepare`."""
 
     @abstractmethod
     def sizes(self) -> dict[str, int]:

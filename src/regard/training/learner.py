@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.errors import FailedError, is_memory
+from regard.errors import DivergedError, FailedError, is_memory
 from regard.model.assembly import Assembly
 from regard.model.mechanism import auxiliary_loss
 from regard.model.weights import fit, named
@@ -61,11 +61,8 @@ class Learner:
         loss = self.processes.sum(plain) / predictions
         if not isfinite(loss) or not isfinite(norm):
             self._forget()
-            raise FailedError(
-                f"step {number}: the loss is {loss:.3g} and its gradient {norm:.3g}; nothing was changed by this step\n"
-                "lower training.optimizer.learning_rate or training.max_grad_norm, or lengthen "
-                "training.schedule.warmup_steps"
-            )
+            said = f"step {number}: the loss is {loss:.3g} and its gradient {norm:.3g}"
+            raise DivergedError(said, number, usable=self._good(batches))
         factor = self.settings.schedule.factor(number, self.total)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
@@ -107,6 +104,13 @@ class Learner:
             plain += own if weight else 0.0
         return plain
 
+    @torch.no_grad()
+    def _good(self, batches: list[Any]) -> bool:
+        """Whether the weights give a loss for batches, so that it was the machine, or the way back, that failed."""
+        self.model.eval()
+        found = [float(self.losses(batch.to(self.processes.device))[1]) for batch in batches]
+        return not self.processes.agree(not all(map(isfinite, found)))
+
     def _losses(self, batch: Any) -> tuple[Tensor, Tensor]:
         try:
             losses: tuple[Tensor, Tensor] = self.losses(batch)
@@ -140,10 +144,14 @@ class Learner:
     def _named(self) -> Iterator[tuple[str, Tensor]]:
         return iter(named(self.model).items())
 
-    def weights(self) -> dict[str, Tensor]:
-        """What a user should get: averages where they are kept, every tensor whole."""
-        whole = self.averages or dict(self._named())
-        return {name: self.processes.whole(tensor) for name, tensor in whole.items()}
+    def weights(self, step: int) -> dict[str, Tensor]:
+        """What a user should get: averages where they are kept, every tensor whole, and nothing but numbers."""
+        held = self.averages or dict(self._named())
+        whole = {name: self.processes.whole(tensor) for name, tensor in held.items()}
+        for name, tensor in whole.items():
+            if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+                raise DivergedError(f"step {step}: there is no number any more in {name}", step)
+        return whole
 
     def state(self) -> dict[str, Tensor]:
         """All else that the next step depends on."""

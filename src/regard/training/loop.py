@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from time import monotonic
 from typing import ClassVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from regard.disk.tensors import Tensors
-from regard.errors import FailedError, InputError
+from regard.errors import DivergedError, InputError
 from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
 from regard.run import Checkpoint, Run
@@ -99,8 +100,9 @@ class Loop:
     def _step(self) -> Step:
         try:
             step = self.learner.step(self.progress.step)
-        except FailedError:
-            list(self._save())  # the last good state is worth keeping
+        except DivergedError as error:
+            if error.usable:  # a state that gives no loss would give no answers
+                list(self._save())
             raise
         self.progress.step = step.number
         return step
@@ -124,7 +126,7 @@ class Loop:
             return
         name = self.settings.checkpoints.best_by
         value = self.task.metrics[name] * scores[name] if name in scores else None  # nothing is held out to judge by
-        best = value is None or self._better(value, scores.get("loss"))
+        best = value is None or (isfinite(value) and self._better(value, scores.get("loss")))
         self.progress.validated, self.progress.scores = step, scores
         self.progress.waited = 0 if best else self.progress.waited + 1
         yield Validated(step, scores, best)  # before it is saved as done: killed in between, it is logged again
@@ -144,7 +146,7 @@ class Loop:
 
     def _scores(self) -> dict[str, float] | None:
         """The leading process looks, with the weights a user would get; the others wait."""
-        weights = self.learner.weights()
+        weights = self.learner.weights(self.progress.step)
         scores: dict[str, float] | None = None
         if self.processes.leads:
             model = self._load(weights).to(self.processes.device).eval()
@@ -164,7 +166,7 @@ class Loop:
             return
         if self.processes.leads:
             self.listener.at("saving")
-        weights, state = self.learner.weights(), self.learner.state()
+        weights, state = self.learner.weights(progress.step), self.learner.state()
         progress.saved = progress.step
         if self.processes.leads:
             self.run.save(progress.step, weights, state, vars(progress).copy(), self.settings.checkpoints.keep)

@@ -7,13 +7,16 @@ from regard.recipe import Menu, Slot
 from regard.tasks.menu import SLOTS as TASKS
 from regard.training.optimizer import Adamw, Muon, OptimizerFactory
 from regard.training.schedule import Constant, Cosine, InverseSqrt, Schedule, WarmupStableDecay
-from regard.training.settings import Checkpoints, Machine, TrainingOptions
+from regard.training.settings import Checkpoints, Machine, Start, TrainingOptions
 
 MENU = Menu(
     *TASKS,
     *DATA,
     *MODEL.written,
     *DECODING,
+    Slot("from", Start, "another run to begin with", {
+        "run": Start,
+    }, default="run"),
     Slot("training", TrainingOptions, "how long and how fast to learn", {
         "loop": TrainingOptions,
     }, default="loop"),

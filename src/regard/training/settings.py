@@ -3,10 +3,34 @@
 from typing import Annotated, Literal
 
 from annotated_doc import Doc
+from pydantic import Field
 
-from regard.recipe import Count, NonNegative, Number, Part, Share, choose
+from regard.recipe import Count, File, NonNegative, Number, Part, Share, choose
 from regard.training.optimizer import OptimizerFactory
 from regard.training.schedule import Schedule
+
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+"""What random numbers begin with: as large as torch takes it."""
+
+
+class Start:
+    """Begin with the weights of another run instead of drawn ones: all of them, or those of some parts.
+
+    Whole sections that a recipe leaves out (model, tokenizer, training, …) are then those of that run.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: Annotated[File, Doc("The folder of the run whose best weights are begun with.")],
+        parts: Annotated[
+            list[str], Doc("Parts to take, by the beginning of their names (encoder, decoder.layers.0); none: all.")
+        ] = [],  # noqa: B006
+        fresh: Annotated[
+            list[str], Doc("Parts to begin anew, by the beginning of their names, though that run has them.")
+        ] = [],  # noqa: B006
+    ) -> None:
+        self.run, self.parts, self.fresh = run, parts, fresh
 
 
 class Checkpoints:
@@ -84,7 +108,7 @@ class TrainingOptions:
             ),
         ] = 0.0,
         seed: Annotated[
-            Number, Doc("Number from which all chance is drawn: first weights, order of batches, dropout.")
+            Seed, Doc("Number from which all chance is drawn: first weights, order of batches, dropout.")
         ] = 1,
         checkpoints: Part[Checkpoints] = choose("best_and_last"),
         machine: Part[Machine] = choose("torch"),

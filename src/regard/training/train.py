@@ -1,181 +1,119 @@
 """From a recipe to a trained run."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, nullcontext
-from itertools import count
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from regard.allocator import keep_memory
-from regard.datasets.data import Report, Split
-from regard.errors import InputError, RecipeError
+from regard.errors import DivergedError
 from regard.listener import SILENT, Listener
-from regard.model.assembly import Assembly
 from regard.model.weights import load, shell
-from regard.recipe import Recipe
 from regard.recipe.override import Override
-from regard.recipe.read import is_run
-from regard.run import Checkpoint, Run
-from regard.tasks.task import Task
-from regard.training.events import Event, Prepared, Started
-from regard.training.learner import Learner
-from regard.training.log import check_board, logged
+from regard.run import Run
+from regard.run.create import discard
+from regard.run.curve import keep_table
+from regard.training.asked import asked_for
+from regard.training.events import Ended, Event, Prepared, Step
+from regard.training.log import logged
 from regard.training.loop import Loop
 from regard.training.menu import MENU
-from regard.training.parallel import Processes, processes
+from regard.training.parallel import processes
+from regard.training.ready import Prepared as Made
+from regard.training.ready import Ready, prepared, ready, refuse
+from regard.training.resume import changed_recipe
 from regard.training.settings import TrainingOptions
 from regard.training.stop import Stop
+from regard.version import __version__
 
-MACHINE = ("device", "parallel")
-FREE = (
-    *(f"training.machine.{key}" for key in MACHINE),
-    "training.checkpoints.keep",
-    "training.checkpoints.tensorboard",
-)
-
-
-def train(
-    recipe: str | Mapping[str, Any],
-    *overrides: Override,
-    out: str | Path | None = None,
-    resume: bool = False,
-    on_event: Callable[[Event], None] = lambda _: None,
-) -> Run:
-    """Train a recipe to its end: `train("gru-additive", "data.kind=numbers", out="runs/numbers")`."""
-    run = None
-    for event in training(recipe, *overrides, out=out, resume=resume):
-        on_event(event)
-        run = Run.open(event.folder) if isinstance(event, Started) else run
-    assert run is not None
-    return run
+ADVICE = "lower training.optimizer.learning_rate or training.max_grad_norm, or lengthen training.schedule.warmup_steps"
 
 
 def training(
-    recipe: str | Mapping[str, Any],
+    recipe: str | Mapping[str, Any] = "",
     *overrides: Override,
     out: str | Path | None = None,
     resume: bool = False,
     listener: Listener = SILENT,
     stop: Stop | None = None,
+    command: str = "",
 ) -> Iterator[Event]:
-    """Everything that happens while a recipe's model is trained in a run folder, begun or gone on with."""
+    """Everything that happens while a recipe's model is trained in a run folder, begun or gone on with.
+
+    `command` is what the run says it was made by.
+    """
     keep_memory()
     stop = stop or Stop()
-    folder = _folder(recipe, out, resume)
-    run = Run.open(folder) if resume else None
-    asked = Recipe.resolve(recipe, MENU, overrides)
-    settings: TrainingOptions = asked.wants("training").build()
-    _refuse(asked, settings)
-    with processes(settings.machine.device) as together:
-        task, reports = _prepared(asked, run, together, listener)
-        complete = asked.sized(task.sizes(), MENU)
-        task.check(shell(complete.model.build))
+    asked = asked_for(recipe, overrides, out, resume, listener)
+    settings: TrainingOptions = asked.recipe.wants("training").build()
+    refuse(asked.recipe, settings)
+    with processes(settings.machine.device) as together, ExitStack() as stack:
+        made = prepared(asked, settings, together, listener)
         if together.leads:
-            yield Prepared(reports)
+            yield Prepared(made.reports)
+        stand = ready(stack, made)
         stop.heeded = True  # from here on there is a run, and whoever stops it is waited for
-        if run is None and together.leads:
-            more = {"plugins": complete.needs(MENU)}
-            run = Run.create(folder, complete.table(), task.files(), task.data.fingerprint(), more)
+        if together.leads:
+            run = _written(made, stand, command)
+            if asked.run is None:
+                stack.enter_context(run.hold())
         together.agree(False)
-        run = run or Run.open(folder)
-        _same(run, complete, task)
-        with run.hold() if together.leads else nullcontext():
-            checkpoint = _newest(run, listener if together.leads else SILENT)
-            model = _model(complete, settings.seed, checkpoint)
-            with closing(Learner(model, task, settings, together)) as learner:
-                loop = Loop(learner, run, lambda weights: load(shell(complete.model.build), weights), stop, listener)
-                loop.resume(checkpoint)
-                tensorboard = settings.checkpoints.tensorboard
-                yield from logged(iter(loop), run, tensorboard, Prepared(reports)) if together.leads else iter(loop)
+        run = Run.open(asked.folder)
+        complete = made.recipe
+        loop = Loop(stand.learner, run, lambda weights: load(shell(complete.model.build), weights), stop, listener)
+        loop.resume(stand.checkpoint)
+        events = iter(loop)
+        if together.leads:
+            written = logged(events, run, settings.checkpoints.tensorboard, Prepared(made.reports))
+            events = _kept(written, run, asked.run is None, listener)
+        yield from events
 
 
-def _folder(recipe: str | Mapping[str, Any], out: str | Path | None, resume: bool) -> Path:
-    """The folder meant; to go on, naming the run is enough."""
-    named = isinstance(recipe, str) and is_run(recipe)
-    if named and not resume:
-        raise InputError(f"{recipe}: there is a run already; go on with --resume, or name a recipe and another --out")
-    if named:
-        return Path(str(recipe))
-    if resume and out is None:
-        what = "not a run folder" if isinstance(recipe, str) and Path(recipe).is_dir() else "no such run"
-        raise InputError(f"--resume {recipe}: {what}; name the folder of a run: `regard train runs/NAME --resume`")
-    if out is not None and is_run(out) and not resume:
-        raise InputError(f"{out}: there is a run already; go on with --resume, or choose another --out")
-    name = Path(recipe).stem if isinstance(recipe, str) else str(recipe.get("name", "recipe"))
-    return Path(out) if out is not None else _free(Path("runs") / name)
+def _written(made: Made, stand: Ready, command: str) -> Run:
+    """The run with what is known of it before the first step: made now, or changed where that was asked for."""
+    asked, total = made.asked, stand.learner.total
+    if asked.run is not None:
+        if stand.changed:
+            asked.run.rewrite(changed_recipe(asked.run, stand.changed))
+            asked.run.note(steps=total, commands=[*asked.run.facts.get("commands", []), command])
+        return asked.run
+    versions = {"regard": __version__, "torch": torch.__version__, "python": platform.python_version()}
+    facts = {
+        "commands": [command] if command else [],
+        "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "versions": versions,
+        "steps": total,
+        "plugins": made.recipe.needs(MENU),
+        "parameters": sum(parameter.numel() for parameter in stand.learner.model.parameters()),
+        "splits": {split: asdict(report) for split, report in made.reports.items()},
+    }
+    facts |= {"from": stand.origin} if stand.origin else {}
+    return Run.create(asked.folder, made.recipe.table(), made.task.files(), made.task.data.fingerprint(), facts)
 
 
-def _free(folder: Path) -> Path:
-    """runs/name, or the first of runs/name-2, runs/name-3, … that is not there."""
-    tries = (folder if n == 1 else folder.with_name(f"{folder.name}-{n}") for n in count(1))
-    return next(path for path in tries if not path.exists())
-
-
-def _prepared(
-    recipe: Recipe, run: Run | None, together: Processes, listener: Listener
-) -> tuple[Task, dict[Split, Report]]:
-    """The task with its data ready. The leading process reads them first; the others find them in the cache."""
-    kept = None if run is None else run.files
-    part = recipe.wants("task")
-    task: Task = part.build(kept)
-    if together.leads:
-        listener.at("reading the data")
-    reports = task.prepare(listener) if together.leads else {}
-    if together.size > 1:
-        kept = together.share(task.files() if together.leads and kept is None else kept)
-        if not together.leads:
-            task = part.build(kept)
-            task.prepare(SILENT)
-    return task, reports
-
-
-def _refuse(recipe: Recipe, settings: TrainingOptions) -> None:
-    """What can be refused before any data are read."""
-    task = recipe.wants("task")
-    assert issubclass(task.entry, Task)
-    if not issubclass(recipe.model.entry, task.entry.assembly):
-        fit = [kind for kind, part in MENU.parts["model"].items() if issubclass(part.entry, task.entry.assembly)]
-        raise RecipeError(f"model.kind: {task.kind} trains {', '.join(fit)}, and this is a {recipe.model.kind}")
-    if settings.checkpoints.best_by not in task.entry.metrics:
-        raise RecipeError(f"training.checkpoints.best_by: there is {', '.join(task.entry.metrics)}")
-    if settings.checkpoints.tensorboard:
-        check_board()
-
-
-def _model(recipe: Recipe, seed: int, checkpoint: Checkpoint | None) -> Assembly:
-    """Freshly made, or as it was saved."""
-    if checkpoint is not None:
-        loaded: Assembly = load(shell(recipe.model.build), checkpoint.weights())
-        return loaded
-    torch.manual_seed(seed)
-    model: Assembly = recipe.model.build()
-    return model
-
-
-def _newest(run: Run, listener: Listener) -> Checkpoint | None:
-    checkpoint = run.newest(listener, to_resume=True)
-    if checkpoint is None and run.checkpoints():
-        raise InputError(f"{run.folder}: none of its checkpoints is whole; train a new run in another --out")
-    return checkpoint
-
-
-def _same(run: Run, recipe: Recipe, task: Task) -> None:
-    """A run goes on with its own recipe and its own data, or not at all."""
-    old, new = _flat(run.recipe.items()), _flat(recipe.table().items())
-    for key in sorted(old | new, key=lambda key: (key.rpartition(".")[0], not key.endswith(".kind"), key)):
-        if key not in (*FREE, "name", "about") and old.get(key) != new.get(key):
-            raise RecipeError(
-                f"{key}: the run in {run.folder} has {old.get(key, 'none')!r}, now it says {new.get(key, 'none')!r}\n"
-                "go on with the run's own recipe, or train a new run in another --out"
-            )
-    if run.facts.get("data") != task.data.fingerprint():
-        raise InputError(f"{run.folder}: the data are not those this run began with; train a new run in another --out")
-
-
-def _flat(table: Iterable[tuple[str, Any]], above: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in table:
-        flat |= _flat(value.items(), f"{above}{key}.") if isinstance(value, Mapping) else {above + key: value}
-    return flat
+def _kept(events: Iterator[Event], run: Run, new: bool, listener: Listener) -> Iterator[Event]:
+    """The same events; how it ended is noted in the run, with its curve. A start that fails leaves nothing behind."""
+    first = True
+    try:
+        for event in events:
+            first = first and not isinstance(event, Step)
+            if isinstance(event, Ended):
+                run.note(ended=event.why, diverged=None)
+                keep_table(run.folder, listener)
+            yield event
+    except DivergedError as error:
+        saved = run.newest(SILENT)
+        run.note(ended="diverged", diverged=error.step)
+        keep_table(run.folder, listener)
+        kept = "nothing good was saved before" if saved is None else f"step {saved.step:,} is saved"
+        raise DivergedError(f"{error}: the run diverged; {kept}\n{ADVICE}", error.step) from error
+    except Exception:
+        if new and first and not run.checkpoints():
+            discard(run.folder, [*run.facts["files"], "run.json"])
+            run.folder.rmdir() if not any(run.folder.iterdir()) else None
+        raise

@@ -32,7 +32,7 @@ class Learned(Positions):
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:
         if where.stop > self.limit:
             raise InputError(
-                f"position {where.stop - 1} is past the {self.limit} learned positions; raise model.encoder.positions.limit "
-                "or model.decoder.positions.limit, whichever this is, and train anew"
+                f"position {where.stop - 1} is past the {self.limit} learned positions; raise "
+                "model.encoder.positions.limit or model.decoder.positions.limit, whichever this is, and train anew"
             )
         return x + where.pick(self.table.weight)

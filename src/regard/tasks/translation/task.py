@@ -43,6 +43,8 @@ class Translation(Task):
     assembly = Seq2Seq
     example = "regard translate {run} 'your text'"
     at_use = ("decoding", "task.shortlist")
+    inherits = {"tokenizer": ("source", "target", "head")}  # noqa: RUF012
+    batch_option = "task.batch_tokens"
 
     data: Pairs
 
@@ -84,9 +86,12 @@ class Translation(Task):
             return TokenizerPair.open(self.kept)
         return TokenizerPair.train(self.data, self._trainer, self._listener)
 
+    def inherit(self, section: str, kept: Kept) -> None:
+        self.tokenizers = TokenizerPair.open(kept)
+
     def prepare(self, listener: Listener) -> dict[Split, Report]:
         self._listener = listener
-        if self.kept is None:
+        if self.kept is None and "tokenizers" not in vars(self):
             listener.at("learning the vocabulary")
         if not len(self._encoded("train", listener)):
             raise InputError(f"no training pair has at most {self.max_length} tokens a side; raise task.max_length")

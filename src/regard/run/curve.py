@@ -1,0 +1,118 @@
+"""The learning curve of a run: as a table and as a picture, from its log."""
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.disk import write
+from regard.errors import InputError
+from regard.listener import Listener
+from regard.run import history
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+TABLE, PICTURE = "curve.csv", "curve.png"
+ENDINGS = (".png", ".svg", ".pdf")
+
+
+def rows(folder: Path) -> list[dict[str, int | float]]:
+    """What was logged, a row a step: the loss since the last row, and the scores of validations as valid_loss, …"""
+    found: dict[int, dict[str, int | float]] = {}
+    for entry in history.entries(folder):
+        step = entry.get("step")
+        if isinstance(step, int):
+            flat = {f"valid_{key}": value for key, value in _table(entry.get("valid")).items()}
+            flat |= {key: value for key, value in entry.items() if key not in ("step", "valid")}
+            numbers = {key: value for key, value in flat.items() if isinstance(value, int | float)}
+            found[step] = {"step": step} | found.get(step, {}) | numbers
+    return [found[step] for step in sorted(found)]
+
+
+def as_csv(folder: Path) -> bytes:
+    """The rows as a table: step and loss first, a column for everything that was ever logged."""
+    table = rows(folder)
+    names = dict.fromkeys(["step", "loss", *(key for row in table for key in row if key.startswith("valid_"))])
+    names |= dict.fromkeys(key for row in table for key in row)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(names), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return text.getvalue().encode()
+
+
+def draw(folder: Path, title: str) -> bytes:
+    """The curve as a PNG."""
+    file = io.BytesIO()
+    _draw(folder, title, file, "png")
+    return file.getvalue()
+
+
+def curve_file(folder: Path, title: str, path: Path) -> Path:
+    """The curve in a file of the user's: .csv, .png, .svg or .pdf by its ending."""
+    if path.suffix == ".csv":
+        content = as_csv(folder)
+    elif path.suffix in ENDINGS:
+        file = io.BytesIO()
+        _draw(folder, title, file, path.suffix[1:])
+        content = file.getvalue()
+    else:
+        raise InputError(f"{path}: a curve is written as .csv, {', '.join(ENDINGS)}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(path, content)
+    return path
+
+
+def keep_table(folder: Path, listener: Listener) -> None:
+    """Write curve.csv into the run. Whatever goes wrong is said, and costs nothing but the curve."""
+    try:
+        write(folder / TABLE, as_csv(folder))
+    except (OSError, InputError) as error:
+        listener.say(f"{folder / TABLE}: not written: {error}")
+
+
+def keep_picture(folder: Path, title: str, listener: Listener) -> None:
+    """Write curve.png into the run, if anything has happened there; whatever goes wrong is said and costs no more."""
+    if not history.entries(folder):
+        return
+    try:
+        write(folder / PICTURE, draw(folder, title))
+    except Exception as error:  # matplotlib, its fonts, the disk: the run itself is whole
+        listener.say(f"{folder / PICTURE}: not drawn: {error}")
+
+
+def _draw(folder: Path, title: str, file: io.BytesIO, kind: str) -> None:
+    from matplotlib.figure import Figure
+
+    table = rows(folder)
+    figure = Figure((7.0, 4.0))
+    left = figure.add_axes((0.1, 0.13, 0.79, 0.77))
+    _line(left, table, "loss", "training loss", "#888888")
+    _line(left, table, "valid_loss", "validation loss", "#1f6fb4", "o-")
+    left.set(xlabel="step", ylabel="loss", title=title)
+    left.grid(alpha=0.3)
+    others = [name for name in dict.fromkeys(key for row in table for key in row) if name.startswith("valid_")]
+    others = [name for name in others if name != "valid_loss"]
+    lines = [*left.get_lines()]
+    if others:
+        right = left.twinx()
+        for name, colour in zip(others, ("#d1495b", "#e09f3e", "#5a9367", "#7a5195"), strict=False):
+            _line(right, table, name, name.removeprefix("valid_"), colour, "o--")
+        right.set_ylabel("score")
+        lines += right.get_lines()
+    if lines:
+        left.legend(lines, [str(line.get_label()) for line in lines], frameon=False, fontsize="small")
+    figure.savefig(file, format=kind, dpi=110)
+
+
+def _line(
+    axes: "Axes", table: list[dict[str, int | float]], name: str, label: str, colour: str, style: str = "-"
+) -> None:
+    points = [(row["step"], row[name]) for row in table if name in row]
+    if points:
+        axes.plot(*zip(*points, strict=True), style, label=label, color=colour, markersize=3, linewidth=1.3)
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,105 @@
+"""Beginning with the weights of another run, all of them or those of some parts."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.errors import InputError, RecipeError
+from regard.listener import Listener
+from regard.model.assembly import Assembly
+from regard.model.weights import named
+from regard.recipe import Recipe
+from regard.recipe.errors import nearest
+from regard.run import WEIGHTS, Checkpoint, Run
+from regard.tasks.task import Task
+from regard.training.menu import MENU
+from regard.training.settings import Start
+
+SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Base:
+    """The run that another one begins from: its best checkpoint, and what of it is asked for."""
+
+    run: Run
+    recipe: Recipe
+    checkpoint: Checkpoint
+    sections: tuple[str, ...]
+    """Sections whose outcome is taken over from it, such as its tokenizers."""
+
+    def hand_over(self, task: Task) -> None:
+        """Give a task what was learnt for these sections."""
+        for section in self.sections:
+            task.inherit(section, self.run.files)
+
+    def facts(self) -> dict[str, Any]:
+        """Where a run came from, as the run keeps it."""
+        digest = self.checkpoint.manifest()["sha256"].get(WEIGHTS)
+        return {"run": str(self.run.folder.absolute()), "step": self.checkpoint.step, "sha256": digest}
+
+    def fill(self, model: Assembly, start: Start, task: Task) -> tuple[int, list[str]]:
+        """Copy the weights asked for into a model; how many tensors that were, and which stay as they were drawn."""
+        wanted, there = named(model), self.checkpoint.weights()
+        _known(start.parts, [*wanted], "from.parts")
+        _known(start.fresh, [*wanted], "from.fresh")
+        anew = [*start.fresh]
+        for section, parts in type(task).inherits.items():
+            anew += parts if section not in self.sections else ()
+        fresh = [name for name in wanted if _in(name, anew) or (start.parts and not _in(name, start.parts))]
+        taken = [name for name in wanted if name not in fresh]
+        for name in taken:
+            has = list(there[name].shape) if name in there else "no such tensor"
+            if has != list(wanted[name].shape):
+                raise RecipeError(
+                    f"from: {name} is {list(wanted[name].shape)} here, and {self.run.folder} has {has}\n"
+                    f"begin it anew with 'from.fresh=[\"{name.partition('.')[0]}\"]', or name what to take: from.parts"
+                )
+        with torch.no_grad():
+            for name in taken:
+                wanted[name].copy_(there[name])
+        return len(taken), fresh
+
+    def left_behind(self, model: Assembly, start: Start) -> list[str]:
+        """What that run has and this model has no place for, where all was asked for."""
+        return [] if start.parts else [name for name in self.checkpoint.shapes() if name not in named(model)]
+
+
+def open_base(start: Start, sections: Iterable[str], listener: Listener) -> Base:
+    """The run that is begun from, checked."""
+    run = Run.open(Path(start.run))
+    checkpoint = run.for_use(listener)
+    return Base(run, Recipe.check(run.recipe, MENU), checkpoint, tuple(sections))
+
+
+def told(base: Base, copied: int, fresh: list[str], left: list[str]) -> str:
+    """What was taken over, in a line."""
+    said = (
+        f"copied {copied:,} of {copied + len(fresh):,} tensors from {base.run.folder} (step {base.checkpoint.step:,})"
+    )
+    said += f"; fresh: {_few(fresh)}" if fresh else ""
+    return said + (f"; left behind: {_few(left)}" if left else "")
+
+
+def same_base(base: Base, facts: Mapping[str, Any]) -> None:
+    """A run that has saved nothing yet begins again from the very weights it began from, or not at all."""
+    if facts.get("sha256") != base.facts()["sha256"]:
+        raise InputError(f"{base.run.folder}: not the weights any more that were begun from; train a new run")
+
+
+def _known(parts: list[str], names: list[str], key: str) -> None:
+    for part in parts:
+        if not any(_in(name, [part]) for name in names):
+            tops = sorted({name.partition(".")[0] for name in names})
+            raise RecipeError(f"{key}: no part is called {part!r}{nearest(part, tops)}")
+
+
+def _in(name: str, parts: Iterable[str]) -> bool:
+    return any(name == part or name.startswith(f"{part}.") for part in parts)
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -1,0 +1,86 @@
+"""What would be trained: found by preparing everything and timing a few steps, with nothing left behind."""
+
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regard.allocator import keep_memory
+from regard.datasets.data import Report, Split
+from regard.listener import SILENT, Listener
+from regard.training.asked import asked_for
+from regard.training.events import Step
+from regard.training.memory import Memory, activations, needed
+from regard.training.parallel import processes
+from regard.training.ready import prepared, ready, refuse
+from regard.training.settings import TrainingOptions
+
+LEAST, MOST = 3, 20  # steps that are timed
+LONGEST = 10.0  # seconds that they may take
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a training would be: the data, the model, how long it takes here and what it needs."""
+
+    name: str
+    task: str
+    folder: Path
+    splits: dict[Split, Report]
+    model: str
+    parameters: int
+    step: int
+    steps: int
+    steps_per_epoch: int
+    seconds_per_step: float
+    unit: str
+    units_per_second: float
+    memory: Memory
+
+    @property
+    def seconds(self) -> float:
+        """For all steps that are to come; validations are not counted."""
+        return self.seconds_per_step * max(0, self.steps - self.step)
+
+
+def plan(
+    recipe: str | Mapping[str, Any] = "",
+    *overrides: str,
+    out: str | Path | None = None,
+    resume: bool = False,
+    listener: Listener = SILENT,
+) -> Plan:
+    """What `train` would do with the same arguments. Everything is checked as it is there, a few steps are taken with
+    real batches by a model that is thrown away, and nothing is written but the cache."""
+    keep_memory()
+    asked = asked_for(recipe, overrides, out, resume, listener)
+    settings: TrainingOptions = asked.recipe.wants("training").build()
+    refuse(asked.recipe, settings)
+    with processes(settings.machine.device) as together, ExitStack() as stack:
+        made = prepared(asked, settings, together, listener)
+        stand = ready(stack, made)
+        learner, largest = stand.learner, activations(stand.learner)
+        first = 0 if stand.checkpoint is None else stand.checkpoint.step
+        taken, began = list[Step](), time.monotonic()
+        while len(taken) < LEAST or (len(taken) < MOST and time.monotonic() - began < LONGEST):
+            listener.at("timing a few steps", len(taken), MOST)
+            taken.append(learner.step(first + len(taken)))
+        timed = taken[1:]  # the first one makes what the others find
+        seconds = sum(step.seconds for step in timed)
+        return Plan(
+            made.recipe.name,
+            made.recipe.wants("task").kind,
+            asked.folder,
+            made.reports,
+            made.recipe.model.kind,
+            sum(parameter.numel() for parameter in learner.model.parameters()),
+            first,
+            learner.total,
+            -(-len(learner.batches) // settings.accumulate),
+            seconds / len(timed),
+            made.task.unit,
+            sum(step.size for step in timed) / seconds,
+            needed(learner, largest),
+        )

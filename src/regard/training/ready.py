@@ -1,0 +1,123 @@
+"""All that comes before the first step: the task with its data, the model, and what learns it."""
+
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from regard.datasets.data import Report, Split
+from regard.errors import RecipeError
+from regard.listener import SILENT, Listener
+from regard.model.assembly import Assembly
+from regard.model.weights import load, shell
+from regard.recipe import Recipe
+from regard.run import Checkpoint
+from regard.tasks.task import Task
+from regard.training.asked import Asked
+from regard.training.begin import Base, open_base, same_base, told
+from regard.training.learner import Learner
+from regard.training.log import check_board
+from regard.training.memory import check_batches, check_weights
+from regard.training.menu import MENU
+from regard.training.parallel import Processes
+from regard.training.resume import check_longer, check_same, newest
+from regard.training.settings import Start, TrainingOptions
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A task whose data are ready, with the recipe completed by what they say."""
+
+    asked: Asked
+    settings: TrainingOptions
+    together: Processes
+    listener: Listener
+    task: Task
+    reports: dict[Split, Report]
+    recipe: Recipe
+
+
+@dataclass
+class Ready:
+    """A learner that has not taken a step yet, and what is known of where it stands."""
+
+    learner: Learner
+    checkpoint: Checkpoint | None
+    changed: dict[str, Any]
+    origin: dict[str, Any] | None
+
+
+def refuse(recipe: Recipe, settings: TrainingOptions) -> None:
+    """What can be refused before any data are read."""
+    task = recipe.wants("task")
+    assert issubclass(task.entry, Task)
+    if not issubclass(recipe.model.entry, task.entry.assembly):
+        fit = [kind for kind, part in MENU.parts["model"].items() if issubclass(part.entry, task.entry.assembly)]
+        raise RecipeError(f"model.kind: {task.kind} trains {', '.join(fit)}, and this is a {recipe.model.kind}")
+    if settings.checkpoints.best_by not in task.entry.metrics:
+        raise RecipeError(f"training.checkpoints.best_by: there is {', '.join(task.entry.metrics)}")
+    if settings.checkpoints.tensorboard:
+        check_board()
+    shell(recipe.model.build)  # whatever its parts refuse, before minutes go into reading
+
+
+def prepared(asked: Asked, settings: TrainingOptions, together: Processes, listener: Listener) -> Prepared:
+    """The task with its data ready. The leading process reads them first; the others find them in the cache."""
+    kept = None if asked.run is None else asked.run.files
+    part = asked.recipe.wants("task")
+    task: Task = part.build(kept)
+    if asked.base is not None:
+        asked.base.hand_over(task)
+    reports = task.prepare(listener) if together.leads else {}
+    if together.size > 1:
+        kept = together.share(task.files() if together.leads and kept is None else kept)
+        if not together.leads:
+            task = part.build(kept)
+            task.prepare(SILENT)
+    complete = asked.recipe.sized(task.sizes(), MENU)
+    model = shell(complete.model.build)
+    task.check(model)
+    check_weights(model, settings, together.device)
+    return Prepared(asked, settings, together, listener if together.leads else SILENT, task, reports, complete)
+
+
+def ready(stack: ExitStack, made: Prepared) -> Ready:
+    """The learner, as it begins or as it was saved; a run that is gone on with is held meanwhile."""
+    run, checkpoint, changed = made.asked.run, None, dict[str, Any]()
+    if run is not None:
+        changed = check_same(run, made.recipe, made.task)
+        if made.together.leads:
+            stack.enter_context(run.hold())
+        checkpoint = newest(run, made.listener)
+    model, origin = _model(made, checkpoint)
+    learner = stack.enter_context(closing(Learner(model, made.task, made.settings, made.together)))
+    check_batches(learner)
+    if run is not None:
+        check_longer(run, made.recipe, changed, len(learner.batches), checkpoint, made.listener)
+    return Ready(learner, checkpoint, changed, origin)
+
+
+def _model(made: Prepared, checkpoint: Checkpoint | None) -> tuple[Assembly, dict[str, Any] | None]:
+    """As it was saved, or freshly made, with what was asked for from another run; and where that came from."""
+    if checkpoint is not None:
+        loaded: Assembly = load(shell(made.recipe.model.build), checkpoint.weights())
+        return loaded, None
+    torch.manual_seed(made.settings.seed)
+    model: Assembly = made.recipe.model.build()
+    if made.recipe.start is None:
+        return model, None
+    start: Start = made.recipe.start.build()
+    base = made.asked.base or _again(made, start)
+    copied, fresh = base.fill(model, start, made.task)
+    made.listener.say(told(base, copied, fresh, base.left_behind(model, start)))
+    return model, base.facts() | {"copied": copied, "fresh": fresh, "sections": list(base.sections)}
+
+
+def _again(made: Prepared, start: Start) -> Base:
+    """The run that one began from which has saved nothing yet."""
+    run = made.asked.run
+    facts = {} if run is None else run.facts.get("from", {})
+    base = open_base(start, facts.get("sections", ()), made.listener)
+    same_base(base, facts)
+    return base

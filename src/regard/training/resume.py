@@ -1,0 +1,116 @@
+"""Going on with a run: from which state, with which changes, and for how much longer."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from regard.errors import InputError, RecipeError
+from regard.listener import Listener
+from regard.recipe import Recipe
+from regard.recipe.override import plain
+from regard.run import STATE, Checkpoint, Run
+from regard.tasks.task import Task
+from regard.training.menu import MENU
+from regard.training.settings import TrainingOptions
+
+MACHINE = ("device", "parallel")
+KEPT = ("validate_every", "save_every", "keep", "patience", "tensorboard")
+LONGER = ("training.steps", "training.epochs")
+FREE = (
+    *LONGER,
+    *(f"training.machine.{key}" for key in MACHINE),
+    *(f"training.checkpoints.{key}" for key in KEPT),
+)
+"""What may change when a run goes on: how long, on what machine, when it is looked at and saved. None of these changes
+what a step does, unless the schedule looks ahead to the end; all else would make it another run."""
+
+
+def newest(run: Run, listener: Listener) -> Checkpoint | None:
+    """The state to go on from; None where the run was ended before it saved one, and begins again."""
+    if run.facts.get("packed"):
+        raise InputError(f"{run.folder}: a packed run, made to be used: it has no state to go on from; {_from(run)}")
+    checkpoint, there = run.newest(listener, to_resume=True), run.checkpoints()
+    if checkpoint is not None:
+        return checkpoint
+    if there and not any((one.folder / STATE).exists() for one in there):
+        raise InputError(f"{run.folder}: weights without the state of training ({STATE}); {_from(run)}")
+    if there:
+        raise InputError(f"{run.folder}: none of its checkpoints is whole; train a new run")
+    if not (run.folder / "checkpoints").is_dir() or (run.folder / "last").exists():
+        raise InputError(
+            f"{run.folder}: its checkpoints are gone; train a new run: `regard train {run.folder}/recipe.toml`"
+        )
+    listener.say(f"{run.folder}: nothing was saved in it yet; it begins again")
+    return None
+
+
+def check_same(run: Run, recipe: Recipe, task: Task) -> dict[str, Any]:
+    """A run goes on with its own recipe and its own data, or not at all; which of the free keys are others now."""
+    old, new = _flat(run.recipe.items()), _flat(recipe.table().items())
+    changed = {}
+    for key in sorted(old | new, key=lambda key: (key.rpartition(".")[0], not key.endswith(".kind"), key)):
+        if key in ("name", "about") or old.get(key) == new.get(key):
+            continue
+        if key not in FREE:
+            raise RecipeError(
+                f"{key}: the run in {run.folder} has {old.get(key, 'none')!r}, now it says {new.get(key, 'none')!r}\n"
+                f"go on with the run's own recipe, or {_from(run)}"
+            )
+        changed[key] = new[key]
+    if run.facts.get("data") != task.data.fingerprint():
+        raise InputError(f"{run.folder}: the data are not those this run began with; {_from(run)}")
+    return changed
+
+
+def check_longer(
+    run: Run, recipe: Recipe, changed: Mapping[str, Any], epoch: int, checkpoint: Checkpoint | None, listener: Listener
+) -> None:
+    """Refuse to train for fewer steps than before; say what more steps mean for the schedule."""
+    before: TrainingOptions = Recipe.check(run.recipe, MENU).wants("training").build()
+    now: TrainingOptions = recipe.wants("training").build()
+    if "training.epochs" in changed and now.steps and "training.steps" not in changed:
+        raise RecipeError(f"training.epochs: this run counts steps; say training.steps=N, more than {now.steps:,}")
+    old, new = before.total(epoch), now.total(epoch)
+    if new < old:
+        key = next(key for key in LONGER if key in changed)
+        raise RecipeError(f"{key}: {new:,} steps are fewer than the {old:,} this run was begun with; say more")
+    done = 0 if checkpoint is None else checkpoint.step
+    if new > old and any(now.schedule.factor(s, old) != now.schedule.factor(s, new) for s in _some(done)):
+        kind = recipe.wants("training").table()["schedule"]["kind"]
+        last, goes_on = now.schedule.factor(max(0, done - 1), old), now.schedule.factor(done, new)
+        listener.say(
+            f"training.schedule: {kind} goes by the steps in all: from step {done:,} on it is that of {new:,} steps "
+            f"(the factor goes from {last:.3g} to {goes_on:.3g}), so this is not what {new:,} steps from the start are"
+        )
+    patience = now.checkpoints.patience
+    if new > old and run.facts.get("ended") == "patience" and patience == before.checkpoints.patience:
+        listener.say("it ended because it got no better; training.checkpoints.patience=0 lets it go on all the same")
+
+
+def changed_recipe(run: Run, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """The run's recipe with what is to stay changed: all but the machine."""
+    table: dict[str, Any] = plain(run.recipe)
+    for key, value in changed.items():
+        if not key.startswith("training.machine."):
+            *above, last = key.split(".")
+            inner = table
+            for step in above:
+                inner = inner[step]
+            inner[last] = value
+    return table
+
+
+def _from(run: Run) -> str:
+    """How another run is begun where this one ended."""
+    return f"begin a new run from its weights: from={run.folder}"
+
+
+def _some(done: int) -> Iterable[int]:
+    """Steps that were taken: all, or a thousand of them."""
+    return range(0, done, max(1, done // 1000))
+
+
+def _flat(table: Iterable[tuple[str, Any]], above: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in table:
+        flat |= _flat(value.items(), f"{above}{key}.") if isinstance(value, Mapping) else {above + key: value}
+    return flat
