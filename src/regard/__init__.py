@@ -7,7 +7,7 @@ What parts of your own are made of is in `regard.extend`; `menu().add(…)` puts
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from regard.version import __version__
+from regard.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from regard import extend
