@@ -1,7 +1,7 @@
 """The tokenizers of both sides."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -9,9 +9,10 @@ from regard.datasets.pairs import Pairs
 from regard.datasets.tokenizer import Tokenizer, TokenizerTrainer
 from regard.disk import parse_json
 from regard.errors import InputError, RecipeError
+from regard.listener import SILENT, Listener
 from regard.tasks.task import Kept
 
-SAMPLE = 1_000_000
+SAMPLE, EVERY = 1_000_000, 1000
 BOTH, SIDES = "tokenizer.json", ("source-tokenizer.json", "target-tokenizer.json")
 
 
@@ -23,11 +24,16 @@ class TokenizerPair:
     target: Tokenizer
 
     @classmethod
-    def train(cls, pairs: Pairs, trainer: TokenizerTrainer) -> "TokenizerPair":
+    def train(cls, pairs: Pairs, trainer: TokenizerTrainer, listener: Listener = SILENT) -> "TokenizerPair":
         """From the first million training pairs."""
+        total = min(SAMPLE, pairs.count("train"))
 
-        def texts(*sides: int) -> Iterable[str]:
-            return (pair[side] for pair in islice(pairs.read("train"), SAMPLE) for side in sides)
+        def texts(*sides: int) -> Iterator[str]:
+            for done, pair in enumerate(islice(pairs.read("train"), SAMPLE)):
+                if done % EVERY == 0:
+                    listener.at("counting words", done, total)
+                yield from (pair[side] for side in sides)
+            listener.at("learning the vocabulary")  # the longer part, of which nobody says how far it is
 
         if trainer.joint:
             both = trainer.train(texts(0, 1))
