@@ -119,7 +119,7 @@ def test_files_that_do_not_belong_together_are_refused(
 @pytest.mark.parametrize("kind", FORMS)
 def test_an_empty_file_is_refused(kind: str, tmp_path: Path) -> None:
     name = put(tmp_path, form(kind, []))
-    with pytest.raises(InputError, match=f"^{re.escape(name)}: no sentence pair in it$"):
+    with pytest.raises(InputError, match=f"^{re.escape(name)}: no sentence pair in it; it is empty$"):
         list(files(name).read("train"))
 
 

@@ -77,20 +77,17 @@ def _unclear(path: Path, first: list[str], width: int, asked: Asked, partly: boo
     """With the columns there are, the first row, and what to write."""
     heads = [cell.strip() for cell in first]
     named = [head for head in heads if _is_head([head]) and head.casefold() != "id"]
-    head = partly or len(named) == 2 or _is_head(first)
-    if head:
+    two = (named[0], named[1]) if len(named) == 2 else ("NAME", "NAME")
+    numbers = f"data.source={max(width, 2) - 1} data.target={max(width, 2)}"
+    if partly or len(named) == 2 or _is_head(first):
         why = (
-            f"no columns are called {asked[0]!r} and {asked[1]!r}" if not partly else "one of the columns is not there"
+            "one of the two columns is not there" if partly else f"no columns are called {asked[0]!r} and {asked[1]!r}"
         )
+        ways = f"data.source={two[0]} data.target={two[1]}, or the other way round; if this is no header, {numbers}"
     else:
         why = f"which of its {width} columns are source and target is not clear"
-    by_name = (
-        f"data.source={named[0]} data.target={named[1]}" if len(named) == 2 else "data.source=NAME data.target=NAME"
-    )
-    last = max(width, 2)
-    by_number = f"data.source={last - 1} data.target={last}"
-    remedy = f"say {by_name}, or {by_number} if this is no header" if head else f"say such as {by_number}"
-    return InputError(f"{path}: {why}; its first row is{_numbers(first)}\n{remedy}")
+        ways = f"which by their numbers, such as {numbers}"
+    return InputError(f"{path}: {why}; its first row is{_numbers(first)}\nsay {ways}")
 
 
 def _numbers(first: list[str]) -> str:

@@ -33,7 +33,7 @@ class Corpus:
 
     def pairs(self, report: Report, meter: Meter | None = None) -> Iterator[tuple[int, Pair]]:
         """All whole pairs; what is dropped goes into the report."""
-        before = 0
+        before, report.files, report.unit = 0, self.names, "line"
         for source in self.sources:
             report.rows_before.append(before)
             bad, rows, line = {NOT_UTF8: 0, MISFIT: 0, EMPTY: 0}, 0, 0

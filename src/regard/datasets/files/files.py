@@ -86,13 +86,11 @@ class Files(Pairs):
         return (pair for _, pair in self.numbered(split, Report()))
 
     def numbered(self, split: Split, report: Report) -> Iterator[tuple[int, Pair]]:
-        report.unit = "line"
         if split == "train" or self.named[split]:
-            report.files = self.files(split)
             yield from self._learnt(report) if split == "train" else self._given(split, report)
-            self._refuse_empty(split, report)
+            self._refuse_empty(split, report.kept, report)
             return
-        report.out_of = "train"
+        report.out_of, report.unit = "train", "line"
         for number, pair in self._remembered.get(split) or self._held(split):
             report.keep()
             yield number, pair
@@ -150,13 +148,16 @@ class Files(Pairs):
         meter = Meter(listener, READING, [file for corpus in corpora.values() for file in corpus.files])
         counts = Counter[Split]()
         held: dict[Split, list[tuple[int, Pair]]] = {"valid": [], "test": []}
+        reports = {split: Report() for split in corpora}
         for split in corpora:
             if split != "train":
-                counts[split] = sum(1 for _ in self._given(split, Report(), meter))
-        for split, number, pair in self._dealt(Report(), meter):
+                counts[split] = sum(1 for _ in self._given(split, reports[split], meter))
+        for split, number, pair in self._dealt(reports["train"], meter):
             counts[split] += 1
             if split != "train":
                 held[split].append((number, pair))
+        for split, report in reports.items():
+            self._refuse_empty(split, counts[split], report)
         self._counts = dict(counts)
         if sum(map(len, held.values())) <= KEPT:
             self._remembered = held
@@ -180,10 +181,10 @@ class Files(Pairs):
     def _find(self, split: Split) -> Corpus:
         return Corpus(find(self.named[split], self.asked, self.keys[split]))
 
-    def _refuse_empty(self, split: Split, report: Report) -> None:
-        if not report.kept:
+    def _refuse_empty(self, split: Split, kept: int, report: Report) -> None:
+        if not kept:
             named = ", ".join(self.named[split])
-            raise InputError(f"{named}: no sentence pair in it{f': {report}' if report.read else ''}")
+            raise InputError(f"{named}: no sentence pair in it{f': {report}' if report.read else '; it is empty'}")
 
 
 def _list(names: Names) -> list[str]:

@@ -5,7 +5,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from regard.datasets.files.named import ENDINGS, form_of
-from regard.datasets.lines import bare_name, packed_or_plain
+from regard.datasets.files.suspect import LOOK
+from regard.datasets.lines import bare_name, head, packed_or_plain
 from regard.errors import InputError
 
 SHOWN = 6
@@ -23,6 +24,9 @@ def not_there(name: str, sides: Sides, key: str) -> InputError:
     beside = _endings(plain.with_suffix("")) if plain.suffix and not form_of(name) else {}
     if plain.suffix[1:] in beside and len(beside) > 1:  # one of two sides was named
         return _with_ways(f"{name}: one side of two; ", key, plain.with_suffix(""), sides, beside)
+    if path.is_file() and head(path, LOOK).lstrip().startswith(b"["):
+        remedy = f"jq -c '.[]' {path.name} > {path.stem}.jsonl"
+        return InputError(f"{name}: a JSON array; wanted is a table a line: `{remedy}`")
     if path.is_file():
         return InputError(
             f"{name}: neither tabs nor JSON in its first lines, so there are no pairs in it\n"
@@ -45,11 +49,9 @@ def _nothing(path: Path, sides: Sides, key: str) -> InputError:
         return _with_ways(f"{said}; ", key, path, sides, there)
     if there:
         return InputError(f"{said}; there is only {next(iter(there.values()))}")
-    whole = form_of(str(path))
-    names = sorted(
-        {file.name if whole or form_of(file.name) else bare_name(file).stem for file in _inside(path.parent)}
-    )
-    close = get_close_matches(path.name, names, n=1)
+    inside = _inside(path.parent)
+    tables, stems = {file.name for file in inside if form_of(file.name)}, {bare_name(file).stem for file in inside}
+    close = get_close_matches(path.name, sorted(tables if form_of(str(path)) else tables | stems), n=1)
     hint = f"; did you mean {path.parent / close[0]}?" if close else ""
     if not hint and sides == ("source", "target") and not form_of(str(path)):
         hint = "; say data.source=… and data.target=… for the endings of two files, or name a .tsv, .csv or .jsonl file"
@@ -60,8 +62,8 @@ def _with_ways(said: str, key: str, stem: Path, sides: Sides, there: dict[str, s
     """With how to name the files that are there."""
     said += f"there is {_listed(list(there.values()))}: say "
     ends = list(there) if len(there) == 2 else ["…", "…"]
-    columns = "" if set(sides) <= set(there) else f" data.source={ends[0]} data.target={ends[1]}"
-    return _say(said, key, str(stem), columns)
+    columns = f" data.source={ends[0]} data.target={ends[1]}, or the other way round"
+    return _say(said, key, stem, "" if set(sides) <= set(there) else columns)
 
 
 def _folder(path: Path, sides: Sides, key: str) -> InputError:
@@ -70,10 +72,12 @@ def _folder(path: Path, sides: Sides, key: str) -> InputError:
     stems = [bare_name(Path(name)).stem for name in inside if bare_name(Path(name)).suffix == ending]
     better = [*sorted(stems, key=lambda stem: stem != "train"), *filter(form_of, inside), "NAME"][0]
     what = f"with {_listed(inside)} in it" if inside else "without files"
-    return _say(f"{path}: a folder, {what}; name a file: ", key, str(path / better))
+    return _say(f"{path}: a folder, {what}; name a file: ", key, path / better)
 
 
-def _say(said: str, key: str, name: str, more: str = "") -> InputError:
+def _say(said: str, key: str, path: Path, more: str = "") -> InputError:
+    here = Path.cwd()
+    name = str(path.relative_to(here) if path.is_relative_to(here) else path)
     if key == "on":
         return InputError(said, call=f"on={name!r}{more}", flag=f"--on {name}{more}")
     return InputError(f"{said}{key}={name}{more}")

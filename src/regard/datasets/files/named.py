@@ -1,5 +1,6 @@
 """What users name as their data: one file or several, patterns, and the columns to read."""
 
+from datetime import date
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,8 +26,8 @@ def as_names(value: Any) -> Names:
         return [name] if "," in name else name
     if isinstance(value, list | tuple) and value and all(isinstance(name, str) and name for name in value):
         return [_absolute(name) for name in value]
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    hint = f" (a file of that name is ./{value})" if plain or isinstance(value, bool) else ""
+    named = str(value).lower() if isinstance(value, bool) else value
+    hint = f" (a file of that name is ./{named})" if isinstance(value, int | float | date) else ""
     raise ValueError(f"the name of a file, or a list of names{hint}")
 
 

@@ -97,7 +97,7 @@ class JsonLines(Source):
         what = f"no {missing} in its lines" if missing else "no texts in its lines"
         raise InputError(
             f"{self.files[0]}: {what}; the keys there are: {', '.join(known)}\n"
-            f"say data.source={says[0]} data.target={says[1]}"
+            f"say data.source={says[0]} data.target={says[1]}, or the other way round"
         )
 
     @property

@@ -157,7 +157,7 @@ class Translation(Task):
         seconds = time.perf_counter() - start
         if exam.stopped():
             return None
-        language = pairs.target
+        language = self._language(pairs)
         quality = score(translations, references, language) if read else NOTHING
         scores = {"loss": loss} if len(corpus) else {}
         return TranslationScores(
@@ -176,6 +176,11 @@ class Translation(Task):
             translations=translations,
             references=references,
         )
+
+    def _language(self, pairs: Pairs) -> str:
+        """What a target is written in, by which BLEU knows where words end; the number of a column does not tell."""
+        kept = {} if self.kept is None else parse_json(self.kept.get(FACTS, b""), FACTS)
+        return str(kept.get("target", pairs.target)) if pairs.target.isdigit() else pairs.target
 
     def data_from(self, named: str) -> Pairs:
         other = Files(train=named, test=named, source=self.data.source, target=self.data.target)
