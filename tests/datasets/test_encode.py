@@ -11,12 +11,13 @@ import pytest
 from heard import Heard
 from told import PAIRS, Lines, Told
 
+from regard.datasets import encode as module
 from regard.datasets.data import Report, Split
 from regard.datasets.encode import Encoded, encode
 from regard.datasets.files import Files
 from regard.datasets.pairs import Pair
+from regard.datasets.report import Dropped
 from regard.datasets.tokenizer import Bpe, Characters, Tokenizer, Words
-from regard.disk.cache import clean
 from regard.errors import InputError
 
 
@@ -67,7 +68,7 @@ def test_the_second_time_no_row_is_read(two: list[Tokenizer]) -> None:
     assert (first.reads, second.reads) == (1, 0)
     assert lists(again) == lists(found)
     assert (again.numbers.tolist(), again.report) == (found.numbers.tolist(), found.report)
-    assert [work for work, _, _ in heard.works] == ["encoding the train data"]
+    assert heard.works == [("encoding the train data", 0, 0), ("encoding the train data", len(PAIRS), 0)]
 
 
 def test_whatever_changes_the_ids_is_encoded_anew(two: list[Tokenizer], kept: Path) -> None:
@@ -100,7 +101,7 @@ def test_rows_too_long_on_either_side_are_left_out_and_counted(two: list[Tokeniz
         found = whole.within(5, "too long")
         assert lists(found) == direct(two, [pairs[number - 1] for number in short])
         assert found.numbers.tolist() == short
-        assert found.report == Report(24, {"too long": [17, *longer[:3]]})
+        assert found.report == Report(24, {"too long": Dropped(17, [f"row {number}" for number in longer[:3]])})
         assert whole.report == Report(41)  # as it was
         assert len(whole) == 41
     assert len(list(kept.iterdir())) == 2  # another limit is no other encoding
@@ -116,10 +117,11 @@ def test_a_report_outlives_the_cache(two: list[Tokenizer], tmp_path: Path) -> No
         data = Files(train=str(tmp_path / "train.tsv"), source="de", target="en", valid_share=0.0)
         return encode(data, "train", two)
 
-    assert found().report == found().report == Report(28, {"with an empty side": [2, 5, 10]})
+    assert found().report == found().report
+    assert str(found().report) == "30 read from train.tsv, 2 dropped: 2 empty (lines 5, 10); 28 left"
     assert found().numbers.tolist() == [n for n in range(1, 31) if n not in (5, 10)]
     told = str(found().within(1, "too long").report)
-    assert told == "0, 30 left out: 2 with an empty side (lines 5, 10); 28 too long (lines 1, 2, 3, …)"
+    assert told == "30 read from train.tsv, 30 dropped: 2 empty (lines 5, 10), 28 too long (lines 1, 2, 3, …); 0 left"
 
 
 def test_an_empty_split_is_nothing(two: list[Tokenizer]) -> None:
@@ -145,6 +147,7 @@ def damages(folder: Path) -> dict[str, tuple[Path, bytes]]:
     return {
         "ids cut": (ids, ids.read_bytes()[:-2]),
         "half an id": (ids, ids.read_bytes()[:-1]),
+        "another id": (ids, ids.read_bytes()[:-1] + b"\xff"),
         "no ids": (ids, b""),
         "lengths cut": (lengths, lengths.read_bytes()[:-9]),
         "no lengths": (lengths, b""),
@@ -164,23 +167,45 @@ def _saved(numbers: np.ndarray) -> bytes:
     return held.getvalue()
 
 
-DAMAGES = ["ids cut", "half an id", "no ids", "lengths cut", "no lengths", "no numbers", "numbers are none"]
+DAMAGES = [
+    "ids cut",
+    "half an id",
+    "another id",
+    "no ids",
+    "lengths cut",
+    "no lengths",
+    "no numbers",
+    "numbers are none",
+]
 MORE = ["fewer lengths", "facts cut", "facts of another kind", "deep facts", "unknown kind"]
 
 
 @pytest.mark.parametrize("damage", [*DAMAGES, *MORE])
-def test_a_damaged_entry_is_said_with_its_remedy(damage: str, two: list[Tokenizer], kept: Path) -> None:
+def test_a_damaged_entry_is_said_and_made_again(damage: str, two: list[Tokenizer], kept: Path) -> None:
     encode(Told(PAIRS), "train", two)
-    for folder in kept.iterdir():  # both sides, as a disk would
+    for folder in list(kept.iterdir())[: 1 if damage in DAMAGES else 2]:  # of one side or of both
         path, content = damages(folder)[damage]
         path.write_bytes(content)
-    with pytest.raises(InputError, match=rf"^{re.escape(str(kept))}: damaged \(.*\); `regard data clean` empties it$"):
+    heard, again = Heard(), Told(PAIRS)
+    assert lists(encode(again, "train", two, heard)) == direct(two, PAIRS)
+    (said,) = heard.said
+    assert re.fullmatch(rf"{re.escape(str(kept))}: damaged \(.*\); encoding again", said)
+    assert again.reads == 1
+    assert lists(encode(Told(PAIRS), "train", two, heard)) == direct(two, PAIRS)
+    assert len(heard.said) == 1  # it is whole now
+
+
+def test_damage_that_cannot_be_mended_is_refused(
+    two: list[Tokenizer], kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode(Told(PAIRS), "train", two)
+    (next(kept.iterdir()) / "ids").write_bytes(b"")
+    monkeypatch.setattr(module, "discard", lambda _: None)
+    with pytest.raises(InputError, match=r"encoded: damaged \(.*\); REGARD_CACHE names another place$"):
         encode(Told(PAIRS), "train", two)
-    clean()
-    assert lists(encode(Told(PAIRS), "train", two)) == direct(two, PAIRS)
 
 
-def test_sides_of_unequal_rows_are_refused(two: list[Tokenizer], kept: Path) -> None:
+def test_sides_of_unequal_rows_are_made_again(two: list[Tokenizer], kept: Path) -> None:
     """As if the file had changed between the encoding of one side and the other."""
     encode(Told(PAIRS), "train", two[:1] * 2)
     encode(Told(PAIRS[:9]), "train", two)
@@ -190,8 +215,9 @@ def test_sides_of_unequal_rows_are_refused(two: list[Tokenizer], kept: Path) -> 
     (second,) = set(kept.iterdir()) - before
     shutil.rmtree(second)
     shutil.copytree(shorter, second)
-    with pytest.raises(InputError, match="the sides have not the same rows"):
-        encode(Told(PAIRS), "train", two)
+    heard = Heard()
+    assert lists(encode(Told(PAIRS), "train", two, heard)) == direct(two, PAIRS)
+    assert heard.said == [f"{kept}: damaged (the sides have not the same rows); encoding again"]
 
 
 def test_what_was_half_removed_is_made_again(two: list[Tokenizer], kept: Path) -> None:

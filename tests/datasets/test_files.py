@@ -15,8 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.datasets.data import SPLITS, Report, Split
-from regard.datasets.files import BAD, ELSEWHERE, EMPTY, Files
+from regard.datasets.files import Files
+from regard.datasets.files.files import ELSEWHERE
+from regard.datasets.files.sources import EMPTY, MISFIT, NOT_UTF8
 from regard.datasets.pairs import Pair
+from regard.datasets.report import Dropped
 from regard.errors import InputError
 
 few = settings(deadline=None, max_examples=30, derandomize=True)
@@ -28,7 +31,7 @@ PAIRS: list[Pair] = [
 ]
 WHOLE: list[Pair] = [(source.strip(), target.strip()) for source, target in PAIRS]
 PACK: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
-FORMS = ("parallel", "tsv", "jsonl", "nested", "column")
+FORMS = ("parallel", "tsv", "header", "csv", "semicolons", "jsonl", "nested", "column")
 
 
 def form(kind: str, pairs: list[Pair], end: str = "\n") -> dict[str, str]:
@@ -40,8 +43,15 @@ def form(kind: str, pairs: list[Pair], end: str = "\n") -> dict[str, str]:
             }
         case "tsv":
             return {"train.tsv": "".join(f"{source}\t{target}{end}" for source, target in pairs)}
+        case "header":
+            return {"train.tsv": f"en\tde{end}" + "".join(f"{target}\t{source}{end}" for source, target in pairs)}
+        case "csv":
+            return {"train.csv": f"de,en{end}" + "".join(f'"{source}","{target}"{end}' for source, target in pairs)}
+        case "semicolons":
+            return {"train.csv": f"de;en{end}" + "".join(f"{source};{target}{end}" for source, target in pairs)}
         case "column":
-            return {"train.tsv": "".join(f"{source}\t{target}\tsome note{end}" for source, target in pairs)}
+            rows_of = (f"{number}\t{source}\t{target}{end}" for number, (source, target) in enumerate(pairs))
+            return {"train.tsv": f"id\tDE\tEN{end}" + "".join(rows_of)}
         case "jsonl":
             rows: list[dict[str, object]] = [{"id": 7, "en": target, "de": source} for source, target in pairs]
         case _:
@@ -109,7 +119,7 @@ def test_files_that_do_not_belong_together_are_refused(
 @pytest.mark.parametrize("kind", FORMS)
 def test_an_empty_file_is_refused(kind: str, tmp_path: Path) -> None:
     name = put(tmp_path, form(kind, []))
-    with pytest.raises(InputError, match=f"^{re.escape(name)}: no sentence pair in it$"):
+    with pytest.raises(InputError, match=f"^{re.escape(name)}: no sentence pair in it; it is empty$"):
         list(files(name).read("train"))
 
 
@@ -127,8 +137,8 @@ def test_what_is_left_out_is_counted_with_its_first_lines(tmp_path: Path) -> Non
         assert len(found) == report.kept == 54
         assert [number for number, _ in found] == [n + 1 for n in range(60) if n not in (4, 9, 20, 30, 31, 40)]
         assert str(report) == (
-            "54, 6 left out: 3 with an empty side (lines 5, 10, 21); "
-            "3 not UTF-8 or not in the form asked for (lines 31, 32, 41)"
+            "60 read from train.tsv, 6 dropped: 3 empty (lines 5, 10, 21), 2 not UTF-8 (lines 31, 41), "
+            "1 not in the form of the others (line 32); 54 left"
         )
 
 
@@ -138,7 +148,7 @@ def test_an_empty_or_broken_line_of_one_file_takes_its_partner_with_it(tmp_path:
     data = files(f"{tmp_path}/train")
     assert list(data.read("train")) == [("eins", "one"), ("drei", "three"), *[("mehr", "more")] * 40]
     found, report = read(data, "train")
-    assert report.left_out == {EMPTY: [1, 2], BAD: [1, 4]}
+    assert report.left_out == {EMPTY: Dropped(1, ["line 2"]), NOT_UTF8: Dropped(1, ["line 4"])}
     assert found[1] == (3, ("drei", "three"))
 
 
@@ -155,7 +165,7 @@ def test_a_row_of_another_kind_is_counted(row: str, tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text(whole * 10 + row + "\n" + whole * 10)
     data = files(f"{tmp_path}/train.jsonl", valid_share=0.1)
     assert Counter(pair for split in ("train", "valid") for pair in data.read(split)) == {("a 😀", "b"): 20}
-    assert read(data, "train")[1].left_out == {BAD: [1, 11]}
+    assert read(data, "train")[1].left_out == {MISFIT: Dropped(1, ["line 11"])}
 
 
 def test_what_is_mostly_no_text_is_refused(tmp_path: Path) -> None:
@@ -163,16 +173,27 @@ def test_what_is_mostly_no_text_is_refused(tmp_path: Path) -> None:
     data = files(tsv(tmp_path, [*lines, b"\xff\tb", b"\xff\tb"]))
     assert len(list(data.read("train"))) == 18
     data = files(tsv(tmp_path, [*lines, *[b"\xff\tb"] * 3]))
-    with pytest.raises(InputError, match=r"train\.tsv: 3 of 21 lines are not UTF-8 text in the form asked for; is it"):
+    said = r"train\.tsv: 3 of 21 lines are not UTF-8; it looks like latin-1: convert it with `iconv -f latin1 -t utf-8 "
+    with pytest.raises(InputError, match=said):
         list(data.read("train"))
 
 
 @pytest.mark.parametrize(
-    "text", ["Ein Hund\tA dog\n".encode("utf-16"), bytes(range(256)) * 9, gzip.compress(b"a\tb\n", mtime=0)]
+    ("text", "said"),
+    [
+        ("Ein Hund\tA dog\n".encode("utf-16"), "not UTF-8; it looks like UTF-16: convert it with `iconv -f utf-16 -t"),
+        ("Ein Hund\tA dog\n".encode("utf-16-le") * 9, "not UTF-8; it looks like UTF-16LE: convert"),
+        ("Ein Hund\tA dog\n".encode("utf-16-be") * 9, "not UTF-8; it looks like UTF-16BE: convert"),
+        (bytes(range(256)) * 9, "not text: there are bytes in it that no text has"),
+        (gzip.compress(b"a\tb\n", mtime=0), "not text but packed as gzip; call it train.tsv.gz"),
+        (b"PK\x03\x04rest", "not text but packed as zip"),
+        (b"a\tb\rc\td\r", "its lines end in CR alone; write it anew: tr "),
+    ],
+    ids=["utf-16", "le", "be", "binary", "gzip", "zip", "CR"],
 )
-def test_what_is_no_text_at_all_is_refused(text: bytes, tmp_path: Path) -> None:
+def test_what_is_no_text_at_all_is_refused(text: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_bytes(text)
-    with pytest.raises(InputError, match="is it text"):
+    with pytest.raises(InputError, match=rf"train\.tsv: {re.escape(said)}"):
         list(files(f"{tmp_path}/train.tsv").read("train"))
 
 
@@ -193,10 +214,10 @@ def test_lines_that_are_held_out_in_a_file_are_told_with_their_numbers(tmp_path:
     test = tsv(tmp_path, ["29\t29"], "test")
     data = Files(train=train, valid=valid, test=test, source="de", target="en")
     reports = {split: read(data, split)[1] for split in SPLITS}
-    assert reports["train"] == Report(27, {ELSEWHERE: [3, 6, 18, 30]})
-    assert str(reports["train"]) == "27, 3 left out: 3 also held out (lines 6, 18, 30)"
-    assert reports["valid"] == Report(3, {EMPTY: [1, 2]})
-    assert reports["test"] == Report(1)
+    said = "30 read from train.tsv, 3 dropped: 3 also held out (lines 6, 18, 30); 27 left"
+    assert str(reports["train"]) == f"{said}; in 27 pairs source and target are the same"
+    assert str(reports["valid"]) == "4 read from valid.tsv, 1 dropped: 1 empty (line 2); 3 left"
+    assert str(reports["test"]) == "1 read from test.tsv"
 
 
 def test_held_out_shares_do_not_repeat_what_is_wrong_with_the_training_file(tmp_path: Path) -> None:
@@ -204,7 +225,9 @@ def test_held_out_shares_do_not_repeat_what_is_wrong_with_the_training_file(tmp_
     lines[3], lines[4] = "", b"\xff\tx"
     data = files(tsv(tmp_path, lines), 0.2, 0.2)
     reports = {split: read(data, split)[1] for split in SPLITS}
-    assert reports["train"].left_out == {EMPTY: [1, 4], BAD: [1, 5]}
+    assert reports["train"].left_out == {EMPTY: Dropped(1, ["line 4"]), NOT_UTF8: Dropped(1, ["line 5"])}
+    assert str(reports["valid"]) == f"{reports['valid'].kept} held out of train"
+    assert reports["train"].held_out == reports["valid"].kept + reports["test"].kept
     assert reports["valid"].left_out == reports["test"].left_out == {}
     assert sum(report.kept for report in reports.values()) == 198
     assert reports["valid"].kept > 20 < reports["test"].kept
@@ -212,7 +235,9 @@ def test_held_out_shares_do_not_repeat_what_is_wrong_with_the_training_file(tmp_
 
 def test_nothing_but_troubles_is_refused_with_them(tmp_path: Path) -> None:
     name = tsv(tmp_path, ["a\t", "\tb"])
-    with pytest.raises(InputError, match=r"train\.tsv: no sentence pair in it; 0, 2 left out: 2 with an empty side"):
+    with pytest.raises(
+        InputError, match=r"train\.tsv: no sentence pair in it: 2 read from train.tsv, 2 dropped: 2 empty"
+    ):
         list(files(name).read("train"))
 
 
@@ -235,7 +260,9 @@ def test_a_missing_file_is_said_with_what_mends_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"^{re.escape(said)}"):
         list(Files(train=f"{tmp_path}/train").read("train"))
     (tmp_path / "train.de").write_text("a\n")
-    with pytest.raises(InputError, match=r"train\.en: no such file \(nor packed as \.gz or \.xz\)$"):
+    with pytest.raises(
+        InputError, match=r"train\.en: no such file \(nor packed as \.gz or \.xz\); there is only train\.de$"
+    ):
         list(files(f"{tmp_path}/train").read("train"))
     with pytest.raises(InputError, match=r"train\.tsv: no such file$"):
         list(files(f"{tmp_path}/train.tsv").read("train"))

@@ -3,52 +3,26 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from regard.datasets.report import Report, note_few
+from regard.listener import Listener
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 Row = TypeVar("Row")
-SHOWN = 3
 
-
-@dataclass
-class Report:
-    """What became of a split: how many rows were kept, and how many were left out, why, and where the first stood."""
-
-    kept: int = 0
-    left_out: dict[str, list[int]] = field(default_factory=dict)
-    """Why → how many, and the numbers of the first few."""
-
-    def leave(self, why: str, number: int) -> None:
-        """One row less."""
-        held = self.left_out.setdefault(why, [0])
-        held[0] += 1
-        if len(held) <= SHOWN:
-            held.append(number)
-
-    def count(self, why: str) -> int:
-        """How many were left out for one reason."""
-        return self.left_out.get(why, [0])[0]
-
-    def __str__(self) -> str:
-        said = f"{self.kept:,}"
-        if self.left_out:
-            total = sum(held[0] for held in self.left_out.values())
-            why = "; ".join(f"{held[0]:,} {why} ({_places(held)})" for why, held in self.left_out.items())
-            said += f", {total:,} left out: {why}"
-        return said
-
-
-def _places(held: list[int]) -> str:
-    first = ", ".join(f"{number:,}" for number in held[1:])
-    return f"line{'s' if held[0] > 1 else ''} {first}{', …' if held[0] > len(held) - 1 else ''}"
+__all__ = ["SPLITS", "Data", "Report", "Split", "dice", "note_few", "short_hash"]
 
 
 class Data(ABC, Generic[Row]):
     """Rows in three splits that share nothing; which rows a split has depends on the options alone."""
+
+    more_held_out: ClassVar[str] = ""
+    """How to hold out more rows."""
 
     @abstractmethod
     def read(self, split: Split) -> Iterator[Row]:
@@ -61,8 +35,25 @@ class Data(ABC, Generic[Row]):
     def numbered(self, split: Split, report: Report) -> Iterator[tuple[int, Row]]:
         """The rows with the places they stand at; what was left out on the way goes into the report."""
         for number, row in enumerate(self.read(split), 1):
-            report.kept += 1
+            report.keep()
             yield number, row
+
+    def survey(self, listener: Listener) -> None:
+        """Look through all rows before anything is learnt from them, so that what is wrong is said at once."""
+
+    def count(self, split: Split) -> int:
+        """How many rows a split has, as far as that is known without reading it; 0 if not."""
+        return 0
+
+    def report(self, split: Split) -> Report:
+        """What becomes of the rows of a split."""
+        report = Report()
+        deque(self.numbered(split, report), 0)
+        return report
+
+    def files(self, split: Split) -> list[str]:
+        """The names of the files a split is read from, as people know them."""
+        return []
 
     def fingerprint(self) -> str:
         """Changes whenever what `read` gives would change. It is taken once, when first asked for: after that, files

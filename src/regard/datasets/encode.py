@@ -4,11 +4,13 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
+from zlib import crc32
 
 import numpy as np
 
@@ -16,12 +18,14 @@ from regard.apart import apart
 from regard.datasets.data import Data, Report, Split, short_hash
 from regard.datasets.rows import Numbers, Rows
 from regard.datasets.tokenizer import Tokenizer
-from regard.disk.cache import bound, cache, used, workshop
+from regard.disk.cache import bound, cache, discard, used, workshop
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 
-FORMAT = 2
-TOGETHER = 8192
+FORMAT, TRIES = 3, 2
+TOGETHER = 2048
+IDS, LENGTHS, NUMBERS, FACTS = "ids", "lengths.npy", "numbers.npy", "facts.json"
+DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 Numbered = TypeVar("Numbered")
 Texts = TypeVar("Texts", bound=tuple[str, ...])
@@ -42,59 +46,83 @@ class Encoded:
         """Only the rows of which every side has at most `most` ids."""
         longest = np.max([side.lengths for side in self.sides], axis=0) if len(self) else np.zeros(0, np.int64)
         kept = longest <= most
-        report = Report(int(kept.sum()), {name: list(held) for name, held in self.report.left_out.items()})
+        report = deepcopy(self.report)
         for number in self.numbers[~kept].tolist():
-            report.leave(why, number)
+            report.drop_kept(why, number)
         return Encoded(tuple(side.chosen(kept) for side in self.sides), self.numbers[kept], report)
 
 
 def encode(data: Data[Texts], split: Split, tokenizers: Sequence[Tokenizer], listener: Listener = SILENT) -> Encoded:
     """A split as numbers, a tokenizer for each side; every side comes from the cache if nothing has changed."""
-    shared = (FORMAT, data.fingerprint(), split, len(tokenizers))
+    files = data.files(split)
+    shared = (FORMAT, data.fingerprint(), split, len(tokenizers), files if len(files) > 1 else [])
     names = [short_hash(*shared, side, tokenizer.table()) for side, tokenizer in enumerate(tokenizers)]
-    home = cache("encoded")
-    for folder in (home / name for name in names):
+    folders = [cache("encoded") / name for name in names]
+    for folder in folders:
         used(folder)
-    missing = [side for side, name in enumerate(names) if not _whole(home / name)]
-    if missing:
-        listener.at(f"encoding the {split} data")
-        _write(home, data, split, {side: (names[side], tokenizers[side]) for side in missing}, listener)
-        bound(home, keep=names)
-    return _opened([home / name for name in names])
+    for _ in range(TRIES):  # what is damaged is made again, and so is what another process removed meanwhile
+        missing = [side for side, folder in enumerate(folders) if not _whole(folder)]
+        if missing:
+            _write(data, split, {side: (folders[side], tokenizers[side]) for side in missing}, listener)
+            bound(cache("encoded"), keep=names)
+        try:
+            found = _opened(folders)
+        except DAMAGE as error:
+            trouble = str(error)
+            listener.say(f"{folders[0].parent}: damaged ({trouble}); encoding again")
+            for folder in folders:
+                discard(folder)
+        else:
+            found.report.files = files  # the same content may have another name now
+            return found
+    raise InputError(f"{folders[0].parent}: damaged ({trouble}); REGARD_CACHE names another place")
 
 
-def _write(
-    home: Path, data: Data[Texts], split: Split, sides: dict[int, tuple[str, Tokenizer]], listener: Listener
-) -> None:
+def _write(data: Data[Texts], split: Split, sides: dict[int, tuple[Path, Tokenizer]], listener: Listener) -> None:
     """Whole or not at all: a folder gets its name only when everything is in it."""
-    report, numbers = Report(), list[int]()
-    lengths: dict[int, list[int]] = {side: [] for side in sides}
-    kinds = {side: np.uint16 if len(tokenizer) < 2**16 else np.uint32 for side, (_, tokenizer) in sides.items()}
+    home = cache("encoded")
     try:
-        with workshop(home) as parts, ExitStack() as open_files:
-            for name, _ in sides.values():
-                (parts / name).mkdir()
-            files = {
-                side: open_files.enter_context((parts / name / "ids").open("wb")) for side, (name, _) in sides.items()
-            }
-            for some in _batched(data.numbered(split, report)):
-                numbers += [number for number, _ in some]
-                for side, (_, tokenizer) in sides.items():
-                    rows = apart(partial(tokenizer.encode, [texts[side] for _, texts in some]))
-                    files[side].write(np.array([token for row in rows for token in row], kinds[side]).tobytes())
-                    lengths[side] += map(len, rows)
-                listener.at(f"encoding the {split} data", len(numbers))
-            open_files.close()
+        with workshop(home) as parts:
+            report, numbers = Report(), list[int]()
+            work, total = f"encoding the {split} data", data.count(split)
+            listener.at(work, 0, total)
+            with ExitStack() as files:
+                made = {place: _Side(parts / folder.name, one, files) for place, (folder, one) in sides.items()}
+                for some in _batched(data.numbered(split, report)):
+                    numbers += [number for number, _ in some]
+                    for place, side in made.items():
+                        side.add([texts[place] for _, texts in some])
+                    listener.at(work, len(numbers), total)
             if not data.unchanged():  # else other rows would be kept under the name of these
                 raise InputError("the data changed while they were read; begin again")
-            for side, (name, _) in sides.items():
-                np.save(parts / name / "lengths.npy", np.array(lengths[side], np.int64))
-                np.save(parts / name / "numbers.npy", np.array(numbers, np.int64))
-                facts = {"kind": np.dtype(kinds[side]).name, "report": asdict(report)}
-                (parts / name / "facts.json").write_text(json.dumps(facts))
-                _settle(parts / name, home / name)
+            for place, side in made.items():
+                side.close(numbers, report)
+                _settle(side.folder, sides[place][0])
     except OSError as error:
         raise InputError(f"{home}: {error.strerror or error}; REGARD_CACHE names another place") from error
+
+
+class _Side:
+    """One side of the data, as it is written."""
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer, files: ExitStack) -> None:
+        folder.mkdir()
+        self.folder, self.tokenizer = folder, tokenizer
+        self.kind = np.dtype(np.uint16 if len(tokenizer) < 2**16 else np.uint32)
+        self.file = files.enter_context((folder / IDS).open("wb"))
+        self.lengths: list[int] = []
+
+    def add(self, texts: list[str]) -> None:
+        rows = apart(partial(self.tokenizer.encode, texts))
+        self.file.write(np.array([token for row in rows for token in row], self.kind).tobytes())
+        self.lengths += map(len, rows)
+
+    def close(self, numbers: list[int], report: Report) -> None:
+        np.save(self.folder / LENGTHS, np.array(self.lengths, np.int64))
+        np.save(self.folder / NUMBERS, np.array(numbers, np.int64))
+        sums = {name: _sum(self.folder / name) for name in (IDS, LENGTHS, NUMBERS)}
+        facts = {"kind": self.kind.name, "report": asdict(report), "sums": sums}
+        (self.folder / FACTS).write_text(json.dumps(facts))
 
 
 def _settle(made: Path, folder: Path) -> None:
@@ -114,26 +142,33 @@ def _batched(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
 
 
 def _whole(folder: Path) -> bool:
-    return (folder / "facts.json").is_file()
+    return (folder / FACTS).is_file()
 
 
 def _opened(folders: list[Path]) -> Encoded:
-    try:
-        facts: dict[str, Any] = json.loads((folders[0] / "facts.json").read_text())
-        numbers = np.load(folders[0] / "numbers.npy", allow_pickle=False)
-        sides = tuple(map(_side, folders))
-        if {len(numbers), *map(len, sides)} != {len(numbers)}:
-            raise ValueError("the sides have not the same rows")
-        return Encoded(sides, numbers, Report(**facts["report"]))
-    except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{folders[0].parent}: damaged ({error}); `regard data clean` empties it") from error
+    facts = [json.loads((folder / FACTS).read_text()) for folder in folders]
+    for folder, each in zip(folders, facts, strict=True):
+        for name in (IDS, LENGTHS, NUMBERS):
+            if each["sums"][name] != _sum(folder / name):
+                raise ValueError(f"{folder.name}/{name} is not what was written")
+    numbers = np.load(folders[0] / NUMBERS, allow_pickle=False)
+    sides = tuple(_side(folder, np.dtype(each["kind"])) for folder, each in zip(folders, facts, strict=True))
+    if {len(numbers), *map(len, sides)} != {len(numbers)}:
+        raise ValueError("the sides have not the same rows")
+    return Encoded(sides, numbers, Report.open(facts[0]["report"]))
 
 
-def _side(folder: Path) -> Rows:
-    kind = np.dtype(json.loads((folder / "facts.json").read_text())["kind"])
-    lengths = np.load(folder / "lengths.npy", allow_pickle=False)
-    file = folder / "ids"
+def _side(folder: Path, kind: np.dtype[Any]) -> Rows:
+    lengths = np.load(folder / LENGTHS, allow_pickle=False)
+    file = folder / IDS
     ids = np.memmap(file, kind, "r") if file.stat().st_size else np.zeros(0, kind)
-    if len(ids) != lengths.sum():
-        raise ValueError(f"{file} is not whole")
     return Rows.one_after_another(ids, lengths)
+
+
+def _sum(path: Path) -> int:
+    """Enough to notice a damage: nobody is to be kept from changing the cache on purpose."""
+    total = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            total = crc32(block, total)
+    return total

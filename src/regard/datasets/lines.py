@@ -5,23 +5,54 @@ import lzma
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
 from regard.errors import InputError
+from regard.listener import Listener
 
 BREAKS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
-PACKED: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".xz": lzma.open}
+PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".xz": lzma.open}
+EVERY = 1000  # lines between two looks at how far a file is read
 
 
-def raw_lines(path: Path) -> Iterator[bytes]:
+class Meter:
+    """How far some files are read, told in lines; how many there will be is reckoned from the bytes."""
+
+    def __init__(self, listener: Listener, work: str, files: Iterable[Path]) -> None:
+        self._listener, self._work = listener, work
+        self._bytes = sum(path.stat().st_size for path in files if path.is_file())
+        self._places: dict[Path, int] = {}
+        self._lines = 0
+        listener.at(work)
+
+    def at(self, path: Path, place: int) -> None:
+        """A file has been read up to a byte."""
+        self._places[path] = place
+
+    def line(self) -> None:
+        """One line more, or a pair of them."""
+        self._lines += 1
+        done = sum(self._places.values()) if self._lines % EVERY == 0 else 0
+        if done:
+            self._listener.at(self._work, self._lines, max(self._lines, round(self._lines * self._bytes / done)))
+
+
+def raw_lines(path: Path, meter: Meter | None = None) -> Iterator[bytes]:
     """Lines without their ends, streamed; a byte order mark is no text."""
-    try:
-        with _opened(path) as file:
-            yield from bare_lines(file)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    with _refusals(path), path.open("rb") as plain, unpacked(plain, path) as file:
+        for number, line in enumerate(bare_lines(file)):
+            if meter is not None and number % EVERY == 0:
+                meter.at(path, plain.tell())
+            yield line
+
+
+def head(path: Path, most: int) -> bytes:
+    """The first bytes of a file, unpacked."""
+    with _refusals(path), path.open("rb") as plain, unpacked(plain, path) as file:
+        return file.read(most)
 
 
 def bare_lines(file: Iterable[bytes]) -> Iterator[bytes]:
@@ -49,6 +80,24 @@ def packed_or_plain(name: str) -> Path | None:
     return next((path for path in forms if path.is_file()), None)
 
 
-def _opened(path: Path) -> BufferedIOBase:
-    opened: BufferedIOBase = PACKED[path.suffix](path) if path.suffix in PACKED else path.open("rb")
-    return opened
+def bare_name(path: Path) -> Path:
+    """The name a packed file would have unpacked."""
+    return path.with_suffix("") if path.suffix in PACKED else path
+
+
+@contextmanager
+def unpacked(plain: BufferedIOBase, path: Path) -> Iterator[BufferedIOBase]:
+    """What is in an open file, by the ending of its name."""
+    if path.suffix in PACKED:
+        with PACKED[path.suffix](plain) as file:
+            yield file
+    else:
+        yield plain
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error

@@ -1,5 +1,6 @@
 """What can be made again: kept below one folder, within a bound, and cleaned on request."""
 
+import fcntl
 import os
 import shutil
 import time
@@ -30,10 +31,38 @@ def workshop(folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{PREFIX}*"):
         with suppress(OSError):  # another process may sweep too
-            if left.stat().st_mtime < time.time() - DAY:
+            if left.stat().st_mtime < time.time() - DAY and not _in_use(left):
                 shutil.rmtree(left, ignore_errors=True)
-    with TemporaryDirectory(prefix=PREFIX, dir=folder, ignore_cleanup_errors=True) as name:
+    with TemporaryDirectory(prefix=PREFIX, dir=folder, ignore_cleanup_errors=True) as name, _held(Path(name)):
         yield Path(name)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Others see that somebody works in it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some disks know no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _in_use(path: Path) -> bool:
+    if not path.name.startswith(PREFIX) or not path.is_dir():
+        return False
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:  # another process may remove it too
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:  # some disks know no locks
+        return isinstance(error, BlockingIOError)
+    finally:
+        os.close(handle)
+    return False
 
 
 def bound(folder: Path, keep: Collection[str] = (), most: int = BOUND) -> None:
@@ -56,14 +85,21 @@ def used(path: Path) -> None:
         os.utime(path)
 
 
+def discard(path: Path) -> None:
+    """Let go of one thing, as far as that is allowed."""
+    with suppress(OSError):
+        _remove(path)
+
+
 def clean() -> tuple[int, int]:
-    """Remove everything that was kept; how many things and how many bytes that was."""
+    """Remove everything that was kept, but not what is being made just now; how many things and bytes that was."""
     gone = []
     for folder in filter(Path.is_dir, map(cache, ROOMS)):
         with room(folder):
             for path in list(folder.iterdir()):
-                gone.append(_size(path))
-                _remove(path)
+                if not _in_use(path):
+                    gone.append(_size(path))
+                    _remove(path)
     return len(gone), sum(gone)
 
 

@@ -1,11 +1,12 @@
 """A run at a glance: what it is, how it went, what came of it."""
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from regard.markup import Point, block, curves, said, table
 
 
+@runtime_checkable
 class Logged(Protocol):
     """As much of a run as one sees at a glance."""
 

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from torch import Tensor
 
 from regard.datasets.data import Data, Report, Split
+from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.markup import block, table
 from regard.model.assembly import Assembly
@@ -190,9 +191,11 @@ class Task(ABC):
     def evaluate(self, answerer: Any, exam: Exam) -> Evaluation | None:
         """Scores on held-out data; None when the exam was stopped before they were known."""
 
-    @abstractmethod
     def data_from(self, named: str) -> Data[Any]:
         """Other data of the same kind, from what a user names; all of it is the split `test`."""
+        kind = type(self.data).__name__.lower()
+        said = f"{named}: the data of this task ({kind}) come from no files, so no others can be named; "
+        raise InputError(said, call="leave out on=…", flag="leave out --on")
 
     def check(self, model: Any) -> None:  # noqa: B027  (most have nothing to refuse)
         """Refuse, before a run is made, a model that cannot learn these data."""

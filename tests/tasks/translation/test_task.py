@@ -210,16 +210,20 @@ def test_what_becomes_of_the_data_is_reported(tmp_path: Path) -> None:
     data = {"kind": "files", "train": str(tmp_path / "train.tsv"), "valid": str(tmp_path / "valid.tsv")}
     heard = Heard()
     reports = ordered(data, max_length=3).build(None).prepare(heard)
-    assert list(reports) == ["train", "valid"]
+    assert list(reports) == ["train", "valid", "test"]
     assert reports["train"].kept == 14
-    assert reports["train"].left_out == {
-        "with an empty side": [1, 6],
-        "over 3 tokens": [1, 7],
-        "not UTF-8 or not in the form asked for": [1, 8],
-    }
-    assert str(reports["valid"]) == "1, 2 left out: 1 with an empty side (line 2); 1 over 3 tokens (line 3)"
-    works = [work for work, _, _ in heard.works]
-    assert works == ["learning the vocabulary", "encoding the train data", "encoding the valid data"]
+    assert str(reports["train"]) == (
+        "17 read from train.tsv, 3 dropped: 1 empty (line 6), 1 not in the form of the others (line 8), "
+        "1 over 3 tokens (line 7); 14 left; in 9 pairs source and target are the same"
+    )
+    assert str(reports["valid"]) == (
+        "3 read from valid.tsv, 2 dropped: 1 empty (line 2), 1 over 3 tokens (line 3); 1 left; "
+        "scores of so few will be rough: raise data.valid_share or name a file in data.valid"
+    )
+    assert str(reports["test"]) == "none"
+    works = list(dict.fromkeys(work for work, _, _ in heard.works))
+    first = ["reading the data", "counting words", "learning the vocabulary"]
+    assert works == [*first, "encoding the train data", "encoding the valid data"]
 
 
 def test_data_of_nothing_but_long_sentences_are_refused() -> None:

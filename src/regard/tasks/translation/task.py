@@ -9,7 +9,7 @@ from typing import Annotated
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Report, Split
+from regard.datasets.data import Report, Split, note_few
 from regard.datasets.encode import Encoded, encode
 from regard.datasets.files import Files
 from regard.datasets.pairs import Pair, Pairs
@@ -17,12 +17,13 @@ from regard.datasets.tokenizer import TokenizerTrainer
 from regard.decoding.sample import Greedy
 from regard.decoding.search import Search
 from regard.disk import parse_json
-from regard.errors import InputError, RecipeError
+from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.model.assembly import Seq2Seq
 from regard.recipe import Count, Part, Share, choose
 from regard.tasks.task import Exam, Kept, Loss, Task
 from regard.tasks.translation.batches import PairBatch, PairBatches
+from regard.tasks.translation.checks import check_model
 from regard.tasks.translation.evaluation import TranslationScores
 from regard.tasks.translation.loss import held_out_loss, translation_loss
 from regard.tasks.translation.scores import NOTHING, by_length, score
@@ -32,6 +33,7 @@ from regard.tasks.translation.tokenizers import TokenizerPair
 from regard.tasks.translation.translator import Translator
 
 FACTS = "translation.json"
+LEARNT: tuple[Split, ...] = ("train", "valid")
 SCORED = 1000  # held-out pairs translated in a quick exam
 TOKENS = 4096  # positions in a batch of an exam
 
@@ -42,7 +44,7 @@ class Translation(Task):
     metrics = {"loss": -1, "bleu": 1, "chrf": 1}  # noqa: RUF012
     assembly = Seq2Seq
     example = "regard translate {run} 'your text'"
-    at_use = ("decoding", "task.shortlist")
+    at_use = ("decoding", "task.shortlist", "data.source", "data.target")
     inherits = {"tokenizer": ("source", "target", "head")}  # noqa: RUF012
     batch_option = "task.batch_tokens"
 
@@ -77,28 +79,33 @@ class Translation(Task):
         self.label_smoothing, self.scheduled_sampling = label_smoothing, scheduled_sampling
         self._splits: dict[Split, Encoded] = {}
         self._scored: list[Pair] = []
-        self._listener = SILENT
 
     @cached_property
     def tokenizers(self) -> TokenizerPair:
         """Those the run has kept, or else learnt now."""
-        if self.kept is not None:
-            return TokenizerPair.open(self.kept)
-        return TokenizerPair.train(self.data, self._trainer, self._listener)
+        return self._learnt(SILENT) if self.kept is None else TokenizerPair.open(self.kept)
+
+    def _learnt(self, listener: Listener) -> TokenizerPair:
+        return TokenizerPair.train(self.data, self._trainer, listener)
 
     def inherit(self, section: str, kept: Kept) -> None:
         self.tokenizers = TokenizerPair.open(kept)
 
     def prepare(self, listener: Listener) -> dict[Split, Report]:
-        self._listener = listener
+        if self.kept is None:
+            self.data.survey(listener)
         if self.kept is None and "tokenizers" not in vars(self):
-            listener.at("learning the vocabulary")
+            self.tokenizers = self._learnt(listener)
         if not len(self._encoded("train", listener)):
             raise InputError(f"no training pair has at most {self.max_length} tokens a side; raise task.max_length")
         if not self.longest:
             raise InputError("the tokenizer knows nothing of any training source; choose another tokenizer")
+        reports = {split: self._encoded(split, listener).report for split in LEARNT}
+        note_few(reports["valid"], self.data.more_held_out)
+        if self.kept is None:  # a resumed run has said it before
+            reports["test"] = self.data.report("test")
         self._scored = list(islice(self.data.read("valid"), SCORED))  # after this no file of the user is read again
-        return {split: self._encoded(split, listener).report for split in ("train", "valid")}
+        return reports
 
     def _encoded(self, split: Split, listener: Listener = SILENT) -> Encoded:
         if split not in self._splits:
@@ -133,22 +140,7 @@ class Translation(Task):
         return two.files() | {FACTS: json.dumps(facts).encode(), SHORTLIST: learnt.file()}
 
     def check(self, model: Seq2Seq) -> None:
-        if model.source.table is model.target.table and self.tokenizers.source is not self.tokenizers.target:
-            raise RecipeError(
-                "model.tie_embeddings: `all` needs one vocabulary for both sides; say tokenizer.joint=true"
-            )
-        for side, limit, rows in zip(
-            ("encoder", "decoder"),
-            (model.encoder.limit, model.decoder.limit),
-            self._encoded("train").sides,
-            strict=True,
-        ):
-            needed = 1 + int(rows.lengths.max())
-            if limit is not None and needed > limit:
-                raise RecipeError(
-                    f"model.{side}.positions.limit: {limit} positions, but training texts need {needed}; raise it, "
-                    f"or leave the long ones out with task.max_length={limit - 1}"
-                )
+        check_model(model, self.tokenizers, self._encoded("train"))
 
     def batches(self, seed: int) -> PairBatches:
         return PairBatches(self._encoded("train"), self.tokenizers.ids, self.batch_tokens, seed)
@@ -169,7 +161,7 @@ class Translation(Task):
         assert isinstance(pairs, Pairs)
         own = exam.quick and pairs is self.data
         read = self._scored if own else list(pairs.read(exam.split))
-        corpus = self._encoded(exam.split) if own else self._encode(pairs, exam.split)
+        corpus = self._encoded(exam.split) if own else self._encode(pairs, exam.split, exam.listener)
         loss = held_out_loss(answerer.model, PairBatches(corpus, self.tokenizers.ids, TOKENS, 0), exam.stopped)
         sources, references = [source for source, _ in read], [target for _, target in read]
         start, translations = time.perf_counter(), [""] * len(read)
@@ -180,7 +172,7 @@ class Translation(Task):
         if exam.stopped():
             return None
         exam.listener.at("scoring")
-        language = pairs.target
+        language = self._language(pairs)
         quality = score(translations, references, language) if read else NOTHING
         scores = {"loss": loss} if len(corpus) else {}
         return TranslationScores(
@@ -200,5 +192,12 @@ class Translation(Task):
             references=references,
         )
 
+    def _language(self, pairs: Pairs) -> str:
+        """What a target is written in, by which BLEU knows where words end; the number of a column does not tell."""
+        kept = {} if self.kept is None else parse_json(self.kept.get(FACTS, b""), FACTS)
+        return str(kept.get("target", pairs.target)) if pairs.target.isdigit() else pairs.target
+
     def data_from(self, named: str) -> Pairs:
-        return Files(train=named, test=named, source=self.data.source, target=self.data.target)
+        other = Files(train=named, test=named, source=self.data.source, target=self.data.target)
+        other.keys["test"] = "on"
+        return other

@@ -1,7 +1,7 @@
 """The tokenizers of both sides."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,7 +12,7 @@ from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
 from regard.tasks.task import Kept
 
-SAMPLE = 1_000_000
+SAMPLE, EVERY = 1_000_000, 1000
 BOTH, SIDES = "tokenizer.json", ("source-tokenizer.json", "target-tokenizer.json")
 
 
@@ -26,14 +26,19 @@ class TokenizerPair:
     @classmethod
     def train(cls, pairs: Pairs, trainer: TokenizerTrainer, listener: Listener = SILENT) -> "TokenizerPair":
         """From the first million training pairs."""
-        read = [0]
+        total = min(SAMPLE, pairs.count("train"))
+        so_far: list[tuple[str, int, int]] = [("counting words", 0, total)]
 
-        def texts(*sides: int) -> Iterable[str]:
-            for read[0], pair in enumerate(islice(pairs.read("train"), SAMPLE), 1):
+        def texts(*sides: int) -> Iterator[str]:
+            for done, pair in enumerate(islice(pairs.read("train"), SAMPLE)):
+                so_far[0] = "counting words", done, total
                 yield from (pair[side] for side in sides)
+            so_far[0] = "learning the vocabulary", 0, 0  # the longer part, of which nobody says how far it is
 
         def tick() -> None:
-            listener.at("learning the vocabulary", read[0])
+            listener.at(*so_far[0])
+
+        tick()
 
         if trainer.joint:
             both = trainer.train(texts(0, 1), tick)

@@ -1,0 +1,192 @@
+"""Sentence pairs from the user's own files: parallel ones, TSV, CSV or JSONL, plain or packed, one or many."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Annotated, Any
+
+from annotated_doc import Doc
+
+from regard.datasets.data import SPLITS, Report, Split, dice
+from regard.datasets.files.corpus import Corpus, identity
+from regard.datasets.files.find import find
+from regard.datasets.files.named import Column, FileNames, Names, as_column, as_names
+from regard.datasets.lines import Meter
+from regard.datasets.pairs import Pair, Pairs
+from regard.errors import InputError
+from regard.listener import Listener
+from regard.recipe import Number, Share
+
+KEPT = 200_000  # held-out pairs that are remembered rather than read again
+ELSEWHERE = "also held out"
+READING = "reading the data"
+
+
+class Files(Pairs):
+    """Your own sentence pairs: `train` names `train.de` and `train.en`, or a .tsv, .csv or .jsonl file, or many.
+
+    Each may be packed as .gz or .xz. Without `valid` or `test`, a share of `train` is held out,
+    chosen by the text itself, so that equal pairs never part.
+    """
+
+    more_held_out = "raise data.valid_share or name a file in data.valid"
+
+    def __init__(
+        self,
+        *,
+        train: Annotated[
+            FileNames,
+            Doc(
+                "What to learn from: NAME for the files NAME.de and NAME.en, or a .tsv, .csv or .jsonl file, each also "
+                "as .gz or .xz; several as a list, with commas between, or by a pattern such as corpus-*.tsv."
+            ),
+        ],
+        valid: Annotated[
+            FileNames, Doc('What validation scores, named like `train`; "" holds out `valid_share` of `train`.')
+        ] = "",
+        test: Annotated[
+            FileNames, Doc('What `regard evaluate` scores, named like `train`; "" holds out `test_share` of `train`.')
+        ] = "",
+        source: Annotated[
+            Column,
+            Doc(
+                "The language to translate from, by which its side is found: the ending of its file, the name of its "
+                "column or its key in JSON; a number is that of a column, counted from 1, in a table without a header."
+            ),
+        ] = "source",
+        target: Annotated[
+            Column, Doc("The language to translate into; its side is found as that of `source`.")
+        ] = "target",
+        valid_share: Annotated[
+            Share, Doc("The share of `train` that is held out for validation where `valid` names nothing; 0 is none.")
+        ] = 0.02,
+        test_share: Annotated[
+            Share, Doc("The share of `train` that is held out for the test where `test` names nothing; 0 is none.")
+        ] = 0.0,
+        seed: Annotated[Number, Doc("Which pairs are held out: another number holds out others.")] = 1,
+    ) -> None:
+        self.asked = as_column(source), as_column(target)
+        self.source, self.target, self.seed = str(self.asked[0]), str(self.asked[1]), seed
+        if self.source == self.target:
+            raise ValueError(f"source and target are both {self.source!r}; say which language is which")
+        if valid_share + test_share >= 1:
+            raise ValueError("valid_share and test_share leave nothing to train on")
+        self.named: dict[Split, list[str]] = {"train": _list(train), "valid": _list(valid), "test": _list(test)}
+        if not self.named["train"]:
+            raise ValueError("train: wanted the name of a file, or a list of names, given ''")
+        self.shares = (0.0 if valid else valid_share, 0.0 if test else test_share)
+        self.keys = {split: f"data.{split}" for split in SPLITS}
+        self._corpora: dict[Split, Corpus] = {}
+        self._counts: dict[Split, int] = {}
+        self._remembered: dict[Split, list[tuple[int, Pair]]] = {}
+
+    # --- what a split has -------------------------------------------------------------------------------------------
+
+    def read(self, split: Split) -> Iterator[Pair]:
+        return (pair for _, pair in self.numbered(split, Report()))
+
+    def numbered(self, split: Split, report: Report) -> Iterator[tuple[int, Pair]]:
+        if split == "train" or self.named[split]:
+            yield from self._learnt(report) if split == "train" else self._given(split, report)
+            self._refuse_empty(split, report.kept, report)
+            return
+        report.out_of, report.unit = "train", "line"
+        for number, pair in self._remembered.get(split) or self._held(split):
+            report.keep()
+            yield number, pair
+
+    def _learnt(self, report: Report) -> Iterator[tuple[int, Pair]]:
+        equal = 0
+        for split, number, pair in self._dealt(report):
+            if split == "train":
+                report.keep()
+                equal += pair[0] == pair[1]
+                yield number, pair
+            else:
+                report.hold()
+        report.notes += [source.note for source in self._corpus("train").sources if source.note]
+        if 2 * equal > report.kept:
+            report.notes.append(f"in {equal:,} pairs source and target are the same")
+
+    def _given(self, split: Split, report: Report, meter: Meter | None = None) -> Iterator[tuple[int, Pair]]:
+        for number, pair in self._corpus(split).pairs(report, meter):
+            report.keep()
+            yield number, pair
+
+    def _held(self, split: Split) -> Iterator[tuple[int, Pair]]:
+        if any(self.shares):
+            yield from ((number, pair) for side, number, pair in self._dealt(Report()) if side == split)
+
+    def _dealt(self, report: Report, meter: Meter | None = None) -> Iterator[tuple[Split, int, Pair]]:
+        """All pairs of the training files that no other file has, each with the split it falls to."""
+        elsewhere = self._elsewhere
+        for number, pair in self._corpus("train").pairs(report, meter):
+            if hash(pair) in elsewhere:
+                report.drop(ELSEWHERE, number)
+            else:
+                yield self._side(pair), number, pair
+
+    @cached_property
+    def _elsewhere(self) -> frozenset[int]:
+        """The pairs of validation and test files, by hash."""
+        held: list[Split] = [split for split in ("valid", "test") if self.named[split]]
+        return frozenset(hash(pair) for split in held for _, pair in self._corpus(split).pairs(Report()))
+
+    def _side(self, pair: Pair) -> Split:
+        valid, test = self.shares
+        if valid + test == 0:
+            return "train"
+        drawn = dice(self.seed, *pair)
+        return "valid" if drawn < valid else "test" if drawn < valid + test else "train"
+
+    # --- the files themselves ---------------------------------------------------------------------------------------
+
+    def survey(self, listener: Listener) -> None:
+        """All files once, so that what is wrong with any is said before a vocabulary is learnt from them."""
+        self.fingerprint()  # before they are read, so that `unchanged` is about what was read
+        corpora = {split: self._corpus(split) for split in SPLITS if self.named[split]}
+        meter = Meter(listener, READING, [file for corpus in corpora.values() for file in corpus.files])
+        counts = Counter[Split]()
+        held: dict[Split, list[tuple[int, Pair]]] = {"valid": [], "test": []}
+        reports = {split: Report() for split in corpora}
+        for split in corpora:
+            if split != "train":
+                counts[split] = sum(1 for _ in self._given(split, reports[split], meter))
+        for split, number, pair in self._dealt(reports["train"], meter):
+            counts[split] += 1
+            if split != "train":
+                held[split].append((number, pair))
+        for split, report in reports.items():
+            self._refuse_empty(split, counts[split], report)
+        self._counts = dict(counts)
+        if sum(map(len, held.values())) <= KEPT:
+            self._remembered = held
+
+    def count(self, split: Split) -> int:
+        return self._counts.get(split, 0)
+
+    def files(self, split: Split) -> list[str]:
+        return self._corpus(split).names if self.named[split] else []
+
+    def identity(self) -> list[Any]:
+        corpora = [self._find(split) for split in SPLITS if self.named[split]]
+        contents, forms = identity(corpora, (self.source, self.target))
+        return [contents, [bool(names) for names in self.named.values()], self.shares, self.seed, *forms]
+
+    def _corpus(self, split: Split) -> Corpus:
+        if split not in self._corpora:
+            self._corpora[split] = self._find(split)
+        return self._corpora[split]
+
+    def _find(self, split: Split) -> Corpus:
+        return Corpus(find(self.named[split], self.asked, self.keys[split]))
+
+    def _refuse_empty(self, split: Split, kept: int, report: Report) -> None:
+        if not kept:
+            named = ", ".join(self.named[split])
+            raise InputError(f"{named}: no sentence pair in it{f': {report}' if report.read else '; it is empty'}")
+
+
+def _list(names: Names) -> list[str]:
+    found = as_names(names)
+    return found if isinstance(found, list) else [found] if found else []

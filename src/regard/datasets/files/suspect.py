@@ -1,0 +1,60 @@
+"""What a file that cannot be read as text may be, and what would make it text."""
+
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from pathlib import Path
+
+from regard.datasets.lines import PACKED, head
+from regard.errors import InputError
+
+LOOK = 1 << 16
+USUAL, MOST_STRANGE = {9, 10, 12, 13, 27}, 0.05
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\0": "xz",
+    b"PK\x03\x04": "zip (a spreadsheet is one too)",
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PAR1": "parquet",
+}
+OF_ENDING = {"gzip": ".gz", "xz": ".xz"}
+
+
+def refuse_no_text(path: Path) -> None:
+    """Refuse at once what can be known by its first bytes: packed, UTF-16, line ends that are none."""
+    first = head(path, LOOK)
+    for magic, kind in MAGIC.items():
+        if first.startswith(magic):
+            ending = OF_ENDING.get(kind, "")
+            does = f"call it {path.name}{ending}" if ending else "unpack it or save it as .tsv"
+            raise InputError(f"{path}: not text but packed as {kind}; {does}")
+    encoding = _utf16(first)
+    if encoding:
+        raise InputError(f"{path}: not UTF-8; it looks like {encoding.upper()}: {convert(path, encoding)}")
+    if b"\r" in first and b"\n" not in first and first.count(b"\r") > 1:
+        raise InputError(f"{path}: its lines end in CR alone; write it anew: tr '\\r' '\\n' < {path.name} > NEW")
+    strange = sum(byte < 32 and byte not in USUAL for byte in first)
+    if strange > MOST_STRANGE * len(first) and strange > 16:
+        raise InputError(f"{path}: not text: there are bytes in it that no text has")
+
+
+def looks_like(path: Path) -> str:
+    """What to do about a file of which many lines are not UTF-8."""
+    return f"it looks like latin-1: {convert(path, 'latin1')}"
+
+
+def convert(path: Path, encoding: str) -> str:
+    """The command that makes UTF-8 of a file."""
+    unpack = {".gz": "zcat", ".xz": "xzcat"}.get(path.suffix)
+    name = path.name.removesuffix(path.suffix) if path.suffix in PACKED else path.name
+    if unpack:
+        return f"convert it with `{unpack} {path.name} | iconv -f {encoding} -t utf-8 > utf8-{name}`"
+    return f"convert it with `iconv -f {encoding} -t utf-8 {name} > utf8-{name}`"
+
+
+def _utf16(first: bytes) -> str:
+    """With its mark, or with every other byte a zero."""
+    if first.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return "utf-16"
+    even, odd = first[::2].count(0), first[1::2].count(0)
+    most = 0.3 * len(first) / 2
+    return "utf-16le" if odd > most > even else "utf-16be" if even > most > odd else ""

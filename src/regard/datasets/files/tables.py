@@ -1,0 +1,140 @@
+"""Tables of pairs: columns apart by tabs, or by commas as spreadsheets write them."""
+
+import csv
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from regard.datasets.files.columns import Asked, Columns, choose
+from regard.datasets.files.sources import EMPTY, FIRST, MISFIT, NOT_UTF8, Found, Source
+from regard.datasets.lines import Meter, as_text, raw_lines
+from regard.errors import InputError
+
+MARKS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+
+
+class Table(Source):
+    """Rows of cells, two of which are source and target."""
+
+    def __init__(self, file: Path, asked: Asked) -> None:
+        super().__init__(file)
+        self.asked = asked
+
+    @abstractmethod
+    def records(self, meter: Meter | None = None) -> Iterator[tuple[int, list[str] | None]]:
+        """All rows as cells, with the lines they begin at; None for what is no text."""
+
+    @abstractmethod
+    def no_columns(self, lines: list[str]) -> InputError:
+        """What is said of a table of one column."""
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Which of them are source and target."""
+        first = [
+            (number, cells) for number, cells in islice(self.records(), FIRST) if cells and any(map(str.strip, cells))
+        ]
+        if first and all(len(cells) == 1 for _, cells in first):
+            raise self.no_columns([cells[0] for _, cells in first])
+        return choose(first, self.asked, self.files[0])
+
+    @property
+    def note(self) -> str:
+        return self.columns.note
+
+    @property
+    def wanted(self) -> str:
+        return f"of {self.columns.width} columns"
+
+    def check(self) -> None:
+        assert self.columns
+
+    def layout(self) -> list[Any]:
+        columns = self.columns
+        return [] if columns.plain else [columns.places, columns.width, columns.header]
+
+    def rows(self, meter: Meter | None = None) -> Iterator[tuple[int, Found]]:
+        columns = self.columns
+        for number, cells in self.records(meter):
+            if number == columns.header:
+                continue
+            texts = columns.pick(cells) if cells is not None else None
+            if texts is not None:
+                yield number, texts
+            elif cells is None:
+                yield number, NOT_UTF8
+            else:
+                yield number, MISFIT if any(cell.strip() for cell in cells) else EMPTY
+
+
+class Tsv(Table):
+    """A row a line, its columns apart by tabs."""
+
+    def records(self, meter: Meter | None = None) -> Iterator[tuple[int, list[str] | None]]:
+        for number, line in enumerate(raw_lines(self.files[0], meter), 1):
+            text = as_text(line)
+            yield number, None if text is None else text.split("\t")
+
+    def no_columns(self, lines: list[str]) -> InputError:
+        commas = next((mark for mark in ",;" if all(mark in line for line in lines)), None)
+        if commas:
+            named = self.files[0].name.replace(".tsv", ".csv")
+            said = f"no tabs but {MARKS[commas]} in its lines; if they part the columns, call it {named}"
+            return InputError(f"{self.files[0]}: {said}")
+        return InputError(f"{self.files[0]}: no tabs in its lines; wanted are a source, a tab and a target a line")
+
+
+class Csv(Table):
+    """Columns apart by commas or semicolons, cells in quotes where they hold one; line breaks in cells are spaces."""
+
+    def records(self, meter: Meter | None = None) -> Iterator[tuple[int, list[str] | None]]:
+        yield from self._cut(self._mark, meter)
+
+    def _cut(self, mark: str, meter: Meter | None = None) -> Iterator[tuple[int, list[str] | None]]:
+        # What is not UTF-8 passes the reader as it is and is told by what it left behind.
+        lines = (line.decode("utf-8", "surrogateescape") + "\n" for line in raw_lines(self.files[0], meter))
+        reader, number = csv.reader(lines, delimiter=mark, strict=True), 1
+        try:
+            for cells in reader:
+                whole = not any("\udc80" <= letter <= "\udcff" or letter == "\0" for cell in cells for letter in cell)
+                yield number, [cell.replace("\n", " ") for cell in cells] if whole else None
+                number = reader.line_num + 1
+        except csv.Error as error:
+            raise InputError(
+                f"{self.files[0]}: line {number:,}: a quote is not closed, or stands inside a cell ({error})\n"
+                'cells with a quote or a comma in them stand in quotes, a quote in them twice: "say ""yes"""'
+            ) from error
+
+    @cached_property
+    def _mark(self) -> str:
+        """What parts the columns: the one mark that gives every row of the first the same number of them."""
+        fits = []
+        for mark in MARKS:
+            try:
+                widths = {len(cells) for _, cells in islice(self._cut(mark), FIRST) if cells}
+            except InputError:
+                continue
+            fits += [mark] if len(widths) == 1 and widths != {1} else []
+        if len(fits) > 1:
+            named = [mark for mark in fits if self._has_header(mark)]
+            if len(named) != 1:
+                what = " or ".join(MARKS[mark] for mark in fits)
+                raise InputError(
+                    f"{self.files[0]}: columns apart by {what}? Both are in every line\n"
+                    "put cells that hold one of them in quotes, or save it as .tsv with tabs"
+                )
+            fits = named
+        return fits[0] if fits else ","
+
+    def _has_header(self, mark: str) -> bool:
+        first = next((cells for _, cells in self._cut(mark) if cells), [])
+        return {str(name).casefold() for name in self.asked} <= {cell.strip().casefold() for cell in first}
+
+    def no_columns(self, lines: list[str]) -> InputError:
+        return InputError(f"{self.files[0]}: no commas in its lines; wanted are a source and a target a line")
+
+    def layout(self) -> list[Any]:
+        return ["csv", self._mark, self.columns.places, self.columns.width, self.columns.header]
