@@ -11,7 +11,9 @@ from regard.commands.demo import demo
 from regard.commands.describe import describe
 from regard.commands.evaluate import evaluate
 from regard.commands.menu import menu
+from regard.commands.pack import pack
 from regard.commands.recipes import recipes
+from regard.commands.runs import runs
 from regard.commands.train import train
 from regard.commands.translate import translate
 from regard.errors import InputError, RecipeError, RegardError
@@ -30,6 +32,8 @@ app.command()(describe)
 app.command()(train)
 app.command()(evaluate)
 app.command()(translate)
+app.add_typer(runs, name="runs")
+app.command()(pack)
 app.add_typer(data, name="data")
 app.add_typer(bench, name="bench")
 
