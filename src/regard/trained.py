@@ -16,6 +16,7 @@ from regard.recipe import Recipe
 from regard.recipe.plugins import check_needs
 from regard.recipe.read import put
 from regard.run import Run
+from regard.run.pack import pack as packed
 from regard.tasks.task import Task
 from regard.training.menu import MENU
 
@@ -67,6 +68,12 @@ def open_run(
     if int8:
         quantize(model)
     return Trained(run, recipe, checkpoint.step, task, model.to(device).eval())
+
+
+def pack(run: str | Path, out: str | Path, listener: Listener = SILENT) -> Run:
+    """Copy what it takes to use a run into a new folder: its best weights, recipe, tokenizers and a card."""
+    opened = Run.open(Path(run))
+    return packed(opened, out, task_of(Recipe.check(opened.recipe, MENU)).example, listener)
 
 
 def task_of(recipe: Recipe) -> type[Task]:

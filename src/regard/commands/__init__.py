@@ -16,8 +16,10 @@ from regard.commands.describe import describe
 from regard.commands.evaluate import evaluate
 from regard.commands.failures import told
 from regard.commands.menu import menu
+from regard.commands.pack import pack
 from regard.commands.plugin import offer_plugins
 from regard.commands.recipes import recipes
+from regard.commands.runs import runs
 from regard.commands.signals import Signals
 from regard.commands.streams import let_go, say, set_up
 from regard.commands.train import train
@@ -32,11 +34,12 @@ app = typer.Typer(
 )
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Look around": (demo, recipes, menu, describe),
-    "Train and use": (train, evaluate, translate),
+    "Train and use": (train, evaluate, translate, pack),
 }
 for panel, verbs in PANELS.items():
     for verb in verbs:
         app.command(rich_help_panel=panel)(verb)
+app.add_typer(runs, name="runs", rich_help_panel="Train and use")
 app.add_typer(data, name="data", rich_help_panel="Data and measurements")
 app.add_typer(bench, name="bench", rich_help_panel="Data and measurements")
 offer_plugins(app)

@@ -19,6 +19,7 @@ from regard.run.create import check_new
 from regard.tasks.task import Task
 from regard.training.begin import Base, open_base
 from regard.training.menu import MENU
+from regard.training.resume import check_whole
 from regard.training.settings import Start
 
 Given = str | Mapping[str, Any]
@@ -38,7 +39,9 @@ class Asked:
         """Everything that can be refused before anything is read is refused here."""
         folder = _folder(recipe, out, resume)
         if resume:
-            return cls(Recipe.resolve(recipe, MENU, overrides), folder, Run.open(folder))
+            run = Run.open(folder)
+            check_whole(run)
+            return cls(Recipe.resolve(recipe, MENU, overrides), folder, run)
         check_new(folder)
         return cls(Recipe.resolve(recipe, MENU, overrides), folder)
 

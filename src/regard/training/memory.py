@@ -47,17 +47,20 @@ def check_batches(learner: Learner) -> None:
     numbers = sum(parameter.numel() for parameter in learner.model.parameters())
     surely = 16 * numbers * batch.size  # were every weight to leave as many numbers behind for every token
     if learner.processes.size == 1 and surely > has(device) // 4:  # several processes share what there is
-        needs = _of(learner.model, learner.settings, device, activations(learner))
+        needs = needed(learner)
         key = type(learner.task).batch_option
         _refuse(needs, f"lower {key}, or make the model smaller" if key else "make batches or the model smaller")
 
 
-def needed(learner: Learner, largest: int) -> Memory:
-    """After a few steps: with the optimizer's state as it is."""
-    found = _of(learner.model, learner.settings, learner.processes.device, largest)
+def needed(learner: Learner) -> Memory:
+    """Before the first step: what is known, and at least so much for the optimizer."""
+    return _of(learner.model, learner.settings, learner.processes.device, activations(learner))
+
+
+def learnt(learner: Learner) -> int:
+    """After a step: the bytes that the optimizer keeps, and averages."""
     held = sum(_bytes(tensor) for optimizer in learner.optimizers for tensor in _state(optimizer))
-    averages = sum(map(_bytes, learner.averages.values()))
-    return Memory(found.weights, found.gradients, held + averages, found.activations, found.process, found.machine)
+    return held + sum(map(_bytes, learner.averages.values()))
 
 
 def activations(learner: Learner) -> int:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from regard.datasets.data import Report, Split
 from regard.listener import SILENT, Listener
 from regard.training.asked import asked_for
 from regard.training.events import Step
-from regard.training.memory import Memory, activations, needed
+from regard.training.memory import Memory, learnt, needed
 from regard.training.parallel import processes
 from regard.training.ready import prepared, ready, refuse
 from regard.training.settings import TrainingOptions
@@ -61,7 +61,7 @@ def plan(
     with processes(settings.machine.device) as together, ExitStack() as stack:
         made = prepared(asked, settings, together, listener)
         stand = ready(stack, made)
-        learner, largest = stand.learner, activations(stand.learner)
+        learner, memory = stand.learner, needed(stand.learner)
         first = 0 if stand.checkpoint is None else stand.checkpoint.step
         taken, began = list[Step](), time.monotonic()
         while len(taken) < LEAST or (len(taken) < MOST and time.monotonic() - began < LONGEST):
@@ -82,5 +82,5 @@ def plan(
             seconds / len(timed),
             made.task.unit,
             sum(step.size for step in timed) / seconds,
-            needed(learner, largest),
+            replace(memory, optimizer=learnt(learner)),
         )

@@ -83,12 +83,10 @@ def prepared(asked: Asked, settings: TrainingOptions, together: Processes, liste
 
 
 def ready(stack: ExitStack, made: Prepared) -> Ready:
-    """The learner, as it begins or as it was saved; a run that is gone on with is held meanwhile."""
+    """The learner, as it begins or as it was saved."""
     run, checkpoint, changed = made.asked.run, None, dict[str, Any]()
     if run is not None:
         changed = check_same(run, made.recipe, made.task)
-        if made.together.leads:
-            stack.enter_context(run.hold())
         checkpoint = newest(run, made.listener)
     model, origin = _model(made, checkpoint)
     learner = stack.enter_context(closing(Learner(model, made.task, made.settings, made.together)))

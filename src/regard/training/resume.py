@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from regard.errors import InputError, RecipeError
-from regard.listener import Listener
+from regard.listener import SILENT, Listener
 from regard.recipe import Recipe
 from regard.recipe.override import plain
 from regard.run import STATE, Checkpoint, Run
@@ -26,21 +26,28 @@ what a step does, unless the schedule looks ahead to the end; all else would mak
 
 def newest(run: Run, listener: Listener) -> Checkpoint | None:
     """The state to go on from; None where the run was ended before it saved one, and begins again."""
+    found = run.newest(listener, to_resume=True)
+    if found is None:
+        listener.say(f"{run.folder}: nothing was saved in it yet; it begins again")
+    elif run.diverged is not None:
+        listener.say(
+            f"{run.folder}: this run diverged at step {run.diverged:,}, and goes on from step {found.step:,} as it did "
+            f"then; with another learning rate, {_from(run)}"
+        )
+    return found
+
+
+def check_whole(run: Run) -> None:
+    """Refuse at once a run that has nothing to go on from, though it once had."""
     if run.facts.get("packed"):
         raise InputError(f"{run.folder}: a packed run, made to be used: it has no state to go on from; {_from(run)}")
-    checkpoint, there = run.newest(listener, to_resume=True), run.checkpoints()
-    if checkpoint is not None:
-        return checkpoint
+    there = run.checkpoints()
     if there and not any((one.folder / STATE).exists() for one in there):
         raise InputError(f"{run.folder}: weights without the state of training ({STATE}); {_from(run)}")
-    if there:
-        raise InputError(f"{run.folder}: none of its checkpoints is whole; train a new run")
-    if not (run.folder / "checkpoints").is_dir() or (run.folder / "last").exists():
-        raise InputError(
-            f"{run.folder}: its checkpoints are gone; train a new run: `regard train {run.folder}/recipe.toml`"
-        )
-    listener.say(f"{run.folder}: nothing was saved in it yet; it begins again")
-    return None
+    if there and run.newest(SILENT, to_resume=True) is None:
+        raise InputError(f"{run.folder}: none of its checkpoints is whole; {_anew(run)}")
+    if not there and (not (run.folder / "checkpoints").is_dir() or (run.folder / "last").exists()):
+        raise InputError(f"{run.folder}: its checkpoints are gone; {_anew(run)}")
 
 
 def check_same(run: Run, recipe: Recipe, task: Task) -> dict[str, Any]:
@@ -97,6 +104,11 @@ def changed_recipe(run: Run, changed: Mapping[str, Any]) -> dict[str, Any]:
                 inner = inner[step]
             inner[last] = value
     return table
+
+
+def _anew(run: Run) -> str:
+    """How a new run is trained with the recipe of this one."""
+    return f"train a new run with its recipe, {run.folder / 'recipe.toml'}"
 
 
 def _from(run: Run) -> str:

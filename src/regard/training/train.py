@@ -53,6 +53,8 @@ def training(
     settings: TrainingOptions = asked.recipe.wants("training").build()
     refuse(asked.recipe, settings)
     with processes(settings.machine.device) as together, ExitStack() as stack:
+        if asked.run is not None and together.leads:
+            stack.enter_context(asked.run.hold())
         made = prepared(asked, settings, together, listener)
         if together.leads:
             yield Prepared(made.reports)

@@ -1,0 +1,82 @@
+"""The card of a packed run: what it is, what it learnt from, how good it is, how it was made and is used."""
+
+from typing import Any
+
+from regard.run.checkpoint import WEIGHTS
+from regard.run.run import Run
+
+
+def card(run: Run, step: int, use: str) -> str:
+    """As Markdown. Everything in it is what the run says of itself."""
+    table, facts = run.recipe, run.facts
+    best = run.checkpoints()[0]
+    task = table["task"]["kind"] if isinstance(table.get("task"), dict) else str(table.get("task", ""))
+    weights = best.folder / WEIGHTS
+    lines = [
+        f"# {table.get('name', run.folder.name)}",
+        "",
+        str(table.get("about", "")),
+        "",
+        f"A model for **{task}**, trained with Regard: {facts.get('parameters', 0):,} parameters, "
+        f"{weights.stat().st_size / 2**20:.1f} MiB of weights (step {step:,} of {facts.get('steps', 0):,}).",
+        *_diverged(facts.get("diverged"), step),
+        "",
+        "## Use",
+        "",
+        *_block(f"regard describe {run.folder.name}", use.format(run=run.folder.name)),
+        "",
+        "It holds weights only: training cannot go on in it, but another run can begin from it:",
+        "",
+        *_block(f"regard train from={run.folder.name} data.train=FILE --out runs/tuned"),
+        "",
+        "## Data",
+        "",
+        *(f"- {split}: {_split(report)}" for split, report in facts.get("splits", {}).items()),
+        *(f"- `data.{key} = {value}`" for key, value in table.get("data", {}).items() if value not in ("", 0, 0.0)),
+        "",
+        "## Scores",
+        "",
+        "| data | how | scores |",
+        "|---|---|---|",
+        f"| validation | as training does it | {_scores(best.progress().get('scores', {}))} |",
+        *(_row(one) for one in run.scores()),
+        "",
+        "## Made",
+        "",
+        *_block(*facts.get("commands", [])),
+        "",
+        "With "
+        + ", ".join(f"{name} {version}" for name, version in facts.get("versions", {}).items())
+        + f", {facts.get('made', '')}.",
+        *_origin(facts.get("from")),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _block(*lines: str) -> list[str]:
+    return ["```", *lines, "```"]
+
+
+def _split(report: dict[str, Any]) -> str:
+    left = sum(held[0] for held in report.get("left_out", {}).values())
+    return f"{report.get('kept', 0):,} rows" + (f", {left:,} left out" if left else "")
+
+
+def _row(one: dict[str, Any]) -> str:
+    how = " ".join(one.get("how", [])) or "as the recipe says"
+    return f"| {one.get('on') or one.get('split')} | {how} | {_scores(one.get('scores', {}))} |"
+
+
+def _scores(scores: dict[str, Any]) -> str:
+    found = [f"{name} {value:.4g}" for name, value in scores.items() if isinstance(value, int | float)]
+    return ", ".join(found) or "none"
+
+
+def _diverged(at: Any, step: int) -> list[str]:
+    return ["", f"The training diverged at step {at:,}; this is step {step:,}, before that."] if at is not None else []
+
+
+def _origin(facts: Any) -> list[str]:
+    if not isinstance(facts, dict):
+        return []
+    return ["", f"Begun from the weights of `{facts.get('run')}` (step {facts.get('step')}, {facts.get('sha256')})."]

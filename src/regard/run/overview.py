@@ -1,0 +1,142 @@
+"""What runs say of themselves, for lists: facts, figures and sizes, with no tensor read and no torch imported."""
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regard.disk import place, room
+from regard.errors import InputError
+from regard.recipe.read import is_run
+from regard.run import history
+from regard.run.create import CHECKPOINTS, FACTS
+from regard.run.lock import held, holder
+from regard.run.run import Run
+
+DEEP = 3  # folders below the one that is asked for
+
+
+@dataclass(frozen=True)
+class Overview:
+    """One run in figures. `state` is one of training, done, patience, stopped, diverged, packed, damaged."""
+
+    folder: Path
+    name: str
+    state: str
+    task: str = ""
+    parameters: int = 0
+    step: int = 0
+    steps: int = 0
+    best_by: str = ""
+    best_step: int = 0
+    scores: dict[str, Any] | None = None
+    bytes: int = 0
+    changed: float = 0.0
+    said: str = ""
+    """What is wrong with it, where something is."""
+
+    @property
+    def best(self) -> str:
+        """The best score in a word, such as `bleu 31.4`."""
+        value = (self.scores or {}).get(self.best_by)
+        return f"{self.best_by} {value:.4g}" if isinstance(value, int | float) else ""
+
+    @property
+    def age(self) -> str:
+        """How long ago anything changed in it."""
+        passed = max(0.0, time.time() - self.changed)
+        for unit, seconds in (("d", 86400), ("h", 3600), ("min", 60)):
+            if passed >= seconds:
+                return f"{passed / seconds:.0f} {unit}"
+        return f"{passed:.0f} s"
+
+
+def runs(folder: str | Path = "runs") -> list[Overview]:
+    """The runs in a folder and a little below it, those that changed last first."""
+    top = place(folder)
+    if not top.is_dir():
+        raise InputError(f"{folder}: no such folder; name one that holds runs (`regard train` makes them in runs/)")
+    return sorted((overview(path) for path in _below(top, DEEP)), key=lambda one: (-one.changed, str(one.folder)))
+
+
+def overview(folder: Path) -> Overview:
+    """One run, however damaged."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    stats = [path.stat() for path in files if path.exists()]
+    size, changed = sum(stat.st_size for stat in stats), max((stat.st_mtime for stat in stats), default=0.0)
+    try:
+        return _whole(Run.open(folder), size, changed)
+    except (InputError, OSError, AttributeError, TypeError) as error:  # whoever wrote it did not mean it to be read
+        return Overview(folder, folder.name, "damaged", bytes=size, changed=changed, said=str(error))
+
+
+def _whole(run: Run, size: int, changed: float) -> Overview:
+    table, facts, saved = run.recipe, run.facts, run.checkpoints()
+    task = table["task"] if isinstance(table.get("task"), dict) else {"kind": table.get("task", "")}
+    last = _last_step(run)
+    best = run.best() or (saved[0] if saved else None)
+    progress = best.manifest().get("progress", {}) if best is not None else {}
+    done = max(last, saved[0].step if saved else 0)
+    return Overview(
+        folder=run.folder,
+        name=str(table.get("name", run.folder.name)),
+        state=_state(run, done),
+        task=str(task.get("kind", "")),
+        parameters=int(facts.get("parameters", 0)),
+        step=done,
+        steps=int(facts.get("steps", 0)),
+        best_by=str(table.get("training", {}).get("checkpoints", {}).get("best_by", "loss")),
+        best_step=best.step if best is not None else 0,
+        scores=dict(progress.get("scores", {})),
+        bytes=size,
+        changed=changed,
+    )
+
+
+def _state(run: Run, done: int) -> str:
+    if holder(run.folder) is not None:
+        return "training"
+    if run.facts.get("packed"):
+        return "packed"
+    ended = run.facts.get("ended")
+    if isinstance(ended, str) and ended != "stopped":
+        return ended
+    if run.checkpoints() or not (run.folder / "last").exists():
+        return "stopped" if done or ended else "not begun"
+    return "damaged"
+
+
+def _last_step(run: Run) -> int:
+    """The last one that was logged."""
+    entries = history.entries(run.folder)
+    return max((entry["step"] for entry in entries if isinstance(entry.get("step"), int)), default=0)
+
+
+def _below(folder: Path, deep: int) -> list[Path]:
+    """Run folders; nothing below a run is one, and links are not followed."""
+    if is_run(folder):
+        return [folder]
+    if not deep:
+        return []
+    inner = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
+    return [run for path in inner for run in _below(path, deep - 1)]
+
+
+def removable(folder: str | Path) -> Path:
+    """A folder that is a run, whole or damaged, and no link."""
+    path = place(folder)
+    if path.is_symlink():
+        raise InputError(f"{folder}: a link; name the run itself")
+    if not is_run(path) or not ((path / FACTS).is_file() or (path / CHECKPOINTS).is_dir()):
+        raise InputError(f"{folder}: not a run folder; nothing was removed")
+    return path
+
+
+def remove_run(folder: str | Path) -> Overview:
+    """Remove a run folder and all that is in it: no link is followed, and a run in which somebody trains stays."""
+    path = removable(folder)
+    found = overview(path)
+    with held(path), room(path):
+        shutil.rmtree(path)
+    return found

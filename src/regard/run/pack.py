@@ -1,0 +1,69 @@
+"""A slim copy of a run to hand on: what it takes to use it, a card, and nothing of the machine it was made on."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from regard.disk import place, write
+from regard.errors import InputError
+from regard.listener import SILENT, Listener
+from regard.run.card import card
+from regard.run.checkpoint import Checkpoint
+from regard.run.create import CHECKPOINTS, check_new, discard
+from regard.run.run import Run
+
+CARD = "README.md"
+GIVEN = ("data", "files", "made", "versions", "steps", "parameters", "splits", "diverged")
+WORD = re.compile(r"""(?<![\w.])(~?/[^\s'"\]=,]+|[A-Za-z]:\\[^\s'"\]=,]+)""")
+
+
+def pack(source: Run, out: str | Path, use: str, listener: Listener = SILENT) -> Run:
+    """Copy what it takes to use a run into a new folder: its best weights, recipe, the task's files and a card.
+
+    `use` is the command that uses such a run, with {run} for its folder.
+    """
+    folder = place(out)
+    if folder.resolve().is_relative_to(source.folder.resolve()):
+        raise InputError(f"{out}: inside the run itself; name another folder")
+    check_new(folder)
+    best = source.for_use(listener)
+    progress = {"step": best.step, "scores": best.progress().get("scores", {})}
+    facts = {key: source.facts[key] for key in GIVEN if key in source.facts}
+    commands = [without_paths(str(command)) for command in source.facts.get("commands", [])]
+    origin = source.facts.get("from")
+    facts |= {"packed": best.step, "commands": commands} | ({"from": without_paths(origin)} if origin else {})
+    scores = [without_paths(one) for one in source.scores() if one.get("step") == best.step]
+    recipe = without_paths(source.recipe)
+    made = Run.create(folder, recipe, source.files, str(source.facts.get("data", "")), facts)
+    try:
+        Checkpoint.write(folder / CHECKPOINTS / best.folder.name, best.weights(), None, progress)
+        made.point("best", best.folder.name)
+        for one in reversed(scores):
+            made.keep_scores(
+                one["scores"], step=best.step, on=one.get("on", ""), split=one.get("split", ""), how=one.get("how", [])
+            )
+        write(folder / CARD, card(made, best.step, use).encode())
+    except BaseException:
+        discard(folder, [*facts["files"], "run.json", "best", CARD, "evaluation.json"])
+        folder.rmdir() if not any(folder.iterdir()) else None
+        raise
+    return made
+
+
+def without_paths(value: Any) -> Any:
+    """The same with every absolute path reduced to its last name, whether it is a text or stands in one."""
+    if isinstance(value, Mapping):
+        return {key: without_paths(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [without_paths(inner) for inner in value]
+    if not isinstance(value, str):
+        return value
+    for kind in (PurePosixPath, PureWindowsPath):
+        if kind(value).is_absolute():
+            return kind(value).name
+    return WORD.sub(lambda found: _name(found[0]), value)
+
+
+def _name(path: str) -> str:
+    return (PureWindowsPath if "\\" in path else PurePosixPath)(path).name
