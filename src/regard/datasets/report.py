@@ -112,6 +112,13 @@ class Report:
         return cls(**{**table, "left_out": left_out})
 
 
+def note_untested(report: Report, instead: Report, remedy: str) -> None:
+    """Say of a test split without rows what is scored instead."""
+    if not report.kept:
+        scored = "the valid split" if instead.kept else "nothing"
+        report.notes.append(f"evaluations score {scored}{f', unless {remedy}' if remedy else ''}")
+
+
 def note_few(report: Report, remedy: str) -> None:
     """Say of a validation split that its scores will be rough, or that there are none."""
     if report.kept < FEW:

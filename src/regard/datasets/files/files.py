@@ -18,7 +18,7 @@ from regard.listener import Listener
 from regard.recipe import Number, Share
 
 KEPT = 200_000  # held-out pairs that are remembered rather than read again
-ELSEWHERE = "also held out"
+ELSEWHERE = "in data.valid or data.test too"
 READING = "reading the data"
 
 
@@ -30,6 +30,7 @@ class Files(Pairs):
     """
 
     more_held_out = "raise data.valid_share or name a file in data.valid"
+    more_tested = "data.test names a file or data.test_share holds some of train out"
 
     def __init__(
         self,
