@@ -82,7 +82,7 @@ class Report:
 
     def place(self, number: int) -> str:
         """`line 7`, or `b.tsv line 7` where there are several files."""
-        if len(self.rows_before) < 2:
+        if len(self.files) < 2:
             return f"{self.unit} {number:,}"
         file = bisect_left(self.rows_before, number) - 1
         return f"{self.files[file]} {self.unit} {number - self.rows_before[file]:,}"
