@@ -152,9 +152,9 @@ def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
         "best": f"step {found.best_step:,}: {score_line(found.scores)}" if found.scores else "",
     }
     rows |= {f"{split} data": said for split, said in data_lines(facts).items()}
-    for one in facts["evaluations"][:5]:
+    for number, one in enumerate(facts["evaluations"][:5], 1):
         how = " ".join([one.get("on") or f"its {one.get('split')} data", *one.get("how", [])])
-        rows[f"evaluated on {how}"] = f"step {one.get('step')}: {score_line(one.get('scores'))}"
+        rows[f"scores ({number})"] = f"on {how}, step {one.get('step')}: {score_line(one.get('scores'))}"
     if facts["from"]:
         rows["begun from"] = f"{facts['from'].get('run')}, step {facts['from'].get('step')}"
     rows["made"] = " ".join(filter(None, (facts["made"], *(f"{k} {v}" for k, v in (facts["versions"] or {}).items()))))
