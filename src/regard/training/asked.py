@@ -42,7 +42,8 @@ class Asked:
             run = Run.open(folder)
             check_whole(run)
             asked = cls(Recipe.resolve(recipe, MENU, overrides), folder, run)
-            check_keys(run, asked.recipe)
+            if isinstance(recipe, str) and is_run(recipe):
+                check_keys(run, asked.recipe)
             return asked
         check_new(folder)
         return cls(Recipe.resolve(recipe, MENU, overrides), folder)

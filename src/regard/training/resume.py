@@ -50,9 +50,9 @@ def check_whole(run: Run) -> None:
 
 
 def check_keys(run: Run, recipe: Recipe) -> None:
-    """Before any data are read, for what needs none: sizes that a recipe leaves out come with the data."""
-    said = _flat(recipe.table().items())
-    _changed(run, _flat(run.recipe.items()), said, set(said))
+    """Refuse another recipe before any data are read, where it is the run's own with changes: its sizes are known."""
+    old, new = _flat(run.recipe.items()), _flat(recipe.table().items())
+    _changed(run, old, new, old.keys() | new.keys())
 
 
 def check_same(run: Run, recipe: Recipe, task: Task) -> dict[str, Any]:
