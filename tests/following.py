@@ -4,8 +4,8 @@
 ```python   run as a script; where the first line is `# name.py` it is written to that file instead
 ```toml     the same: `# name.toml` in the first line makes a file of it
 
-Training is cut short: of the steps that a line asks for a thousandth is taken (two where it says nothing), so that
-pages can name the numbers a reader would.
+Training is cut short: of the steps that a line asks for a thousandth is taken (two where it says nothing), and of
+generated data a few hundred rows, so that pages can name the numbers a reader would.
 """
 
 import os
@@ -78,8 +78,10 @@ def _run(line: str) -> None:
 def _shortened(command: str) -> str:
     """The same with hardly any training."""
     short = STEPS.sub(lambda found: f"training.steps={max(2, int(found[1]) // 1000)}", command)
-    trains = re.match(r"regard train\b", short) and "--resume" not in short
-    return f"{short} training.steps=2" if trains and "training.steps=" not in short else short
+    if not re.match(r"regard train\b", short) or "--resume" in short:
+        return short
+    few = "" if re.search(r"data\.train=|from=|\.toml\b", short) else " data.train=300 data.valid=20 data.test=20"
+    return short + few + ("" if "training.steps=" in short else " training.steps=2")
 
 
 def _ended_well(said: str, words: list[str]) -> None:

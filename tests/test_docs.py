@@ -25,7 +25,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / f"corpus.{ending}").write_text(text, encoding="utf-8")
     rows = [f"{source}\t{target}\n" for source, target in pairs]
     (tmp_path / "pairs.tsv.gz").write_bytes(gzip.compress("".join(rows).encode()))
-    (tmp_path / "dev.tsv").write_text("".join(rows[:60]), encoding="utf-8")
+    (tmp_path / "dev.tsv").write_text("".join(rows[:40]), encoding="utf-8")
+    for number in (1, 2):
+        part = "".join(rows[150 * (number - 1) : 150 * number])
+        (tmp_path / f"part-{number}.tsv").write_text(part, encoding="utf-8")
+    table = [f'{n},"{source}","{target}"\n' for n, (source, target) in enumerate(pairs)]
+    (tmp_path / "sentences.csv").write_text("id,german,english\n" + "".join(table), encoding="utf-8")
     (tmp_path / "in.txt").write_text("neunundneunzig\n\nhundert\n", encoding="utf-8")
     return tmp_path
 
