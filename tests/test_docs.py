@@ -18,6 +18,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the pages speak of: a parallel corpus, tables of pairs, texts to translate."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # many commands, and none is about shapes
+    monkeypatch.setattr("regard.training.plan.MOST", 3)  # steps that a dry run takes
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
     pairs = list(islice(Numbers(upto=9999, train=300).read("train"), 300))
     for side, ending in enumerate(("de", "en")):
