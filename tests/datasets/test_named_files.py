@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from regard.datasets.encode import encode
 from regard.datasets.files import Files
 from regard.datasets.pairs import Pair
+from regard.datasets.tokenizer.whole import Words
 from regard.errors import InputError, RecipeError
 from regard.training.menu import MENU
 
@@ -63,6 +65,17 @@ def test_places_in_several_files_are_those_of_each(here: Path) -> None:
             file.write("\nlonely\t\n")
     places = "part-1.tsv line 10, part-1.tsv line 11, part-2.tsv line 10, …"
     assert str(data("part-*.tsv").report("train")) == f"22 read from 2 files, 4 dropped: 4 empty ({places}); 18 left"
+
+
+def test_places_of_held_out_pairs_are_those_of_each_file_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGARD_CACHE", str(here / "cache"))
+    for name, text in (("part-1.tsv", "a"), ("part-2.tsv", "a b c d e f g h")):
+        Path(name).write_text("".join(f"{text} {n}\t{n}\n" for n in range(40)))
+    made, words = data("part-*.tsv", valid_share=0.5), Words().train(["a b"])
+    valid = encode(made, "valid", (words, words)).within(8, "too long").report
+    source, line = valid.left_out["too long"].first[0].rsplit(" line ")
+    assert source == "part-2.tsv"
+    assert (f"a b c d e f g h {int(line) - 1}", f"{int(line) - 1}") in made.read("valid")
 
 
 def test_a_comma_in_a_name_parts_nothing(here: Path) -> None:
