@@ -71,6 +71,10 @@ def test_a_run_without_a_log_has_no_picture(run: Run) -> None:
     assert draw(run.folder, "empty").startswith(b"\x89PNG")
 
 
+def test_a_name_is_no_formula(run: Run) -> None:
+    assert draw(run.folder, r"cost $\frac$ in $").startswith(b"\x89PNG")
+
+
 def test_other_endings_are_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.jpeg: a curve is written as \.csv, \.png, \.svg, \.pdf"):
         curve_file(run.folder, "run", tmp_path / "x.jpeg")

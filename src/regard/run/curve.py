@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from regard.disk import write
 from regard.errors import InputError
 from regard.listener import Listener
+from regard.pictures import plain
 from regard.run import history
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _draw(folder: Path, title: str, file: io.BytesIO, kind: str) -> None:
     _line(left, table, "loss", "training loss", "#888888", "-" if len(table) > FEW else ".-")
     _line(left, table, "valid_loss", "validation loss", "#1f6fb4", "o-")
     left.set(xlabel="step", ylabel="loss")
-    figure.suptitle(title, fontsize="medium", y=0.98)
+    figure.suptitle(plain(title), fontsize="medium", y=0.98)
     left.grid(alpha=0.3)
     others = [name for name in dict.fromkeys(key for row in table for key in row) if name.startswith("valid_")]
     others = [name for name in others if name != "valid_loss"]
