@@ -28,17 +28,17 @@ def test_a_row_a_step_with_scores_beside_the_loss(run: Run) -> None:
     table = list(csv.DictReader(io.StringIO(as_csv(run.folder).decode())))
     assert list(table[0])[:4] == ["step", "loss", "valid_loss", "valid_bleu"]
     assert [(row["step"], row["loss"], row["valid_bleu"]) for row in table] == [
-        ("0", "", ""),
         ("10", "2.5", "3.0"),
         ("20", "1.5", ""),
     ]
-    assert table[1]["seconds"] == "2.0"
+    assert table[0]["seconds"] == "2.0"
 
 
 def test_what_is_no_number_is_left_out(run: Run) -> None:
     run.log({"step": "thirty", "loss": 1})
-    run.log({"step": 30, "loss": None, "valid": [1], "grad_norm": "x"})
-    assert rows(run.folder)[-1] == {"step": 30}
+    run.log({"step": 30, "loss": None, "valid": [1], "grad_norm": "x", "lr_factor": 1.0})
+    run.log({"step": 40, "loss": None})
+    assert rows(run.folder)[-1] == {"step": 30, "lr_factor": 1.0}
     assert draw(run.folder, "a title").startswith(b"\x89PNG")
 
 

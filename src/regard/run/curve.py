@@ -29,7 +29,7 @@ def rows(folder: Path) -> list[dict[str, int | float]]:
             flat |= {key: value for key, value in entry.items() if key not in ("step", "valid")}
             numbers = {key: value for key, value in flat.items() if isinstance(value, int | float)}
             found[step] = {"step": step} | found.get(step, {}) | numbers
-    return [found[step] for step in sorted(found)]
+    return [found[step] for step in sorted(found) if found[step].keys() - {"step", "seconds"}]
 
 
 def as_csv(folder: Path) -> bytes:
