@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from regard.commands.show import as_json, columns, console, count, size
+from regard.figures import figures
 
 if TYPE_CHECKING:
     from regard.run.overview import Overview
@@ -135,4 +136,4 @@ def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
 
 
 def _scores(scores: dict[str, Any]) -> str:
-    return "  ".join(f"{name} {value:.4g}" for name, value in scores.items() if isinstance(value, int | float))
+    return figures(scores)
