@@ -43,7 +43,12 @@ def _facts(about: str, known: "Figures | None", speed: float) -> dict[str, Any]:
     """One recipe. Seconds are those of all of its training, or where the data are yours of a million tokens."""
     if known is None:
         return {"about": about, "task": None, "trainable": None}
-    facts = {"about": about, "task": known.task or None, "trainable": bool(known.task), "model": known.model}
+    facts: dict[str, Any] = {
+        "about": about,
+        "task": known.task or None,
+        "trainable": bool(known.task),
+        "model": known.model,
+    }
     facts["parameters"] = known.parameters
     if known.task:
         facts["seconds_per_million_tokens"] = known.flops * MILLION / speed

@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.disk.files import json_text
-from regard.figures import count as count
-from regard.figures import size as size
+from regard.figures import count, size
+
+__all__ = ["as_json", "columns", "console", "count", "line", "progress", "size"]
 
 
 class _Terminal(Console):
