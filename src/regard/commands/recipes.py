@@ -34,7 +34,7 @@ def recipes(json: Annotated[bool, typer.Option("--json", help="For machines.")] 
             if _title(one) == title:
                 _show(recipe, one)
         console.print()
-    line("Times are rough, for this machine left alone; ", ("--dry-run", "bold"), " of regard train measures.")
+    line("Times are rough, for this machine left alone; ", ("regard train … --dry-run", "bold"), " measures")
     line("Look at one: ", ("regard describe transformer-tiny", "bold"))
     return None
 
