@@ -4,25 +4,18 @@ from itertools import groupby
 
 from regard.markup import block, said, table
 from regard.model.describe import Description, Node
+from regard.model.lines import figure_rows
 
 OPEN = 2  # levels that are open at first
 
 
 def description_html(found: Description) -> str:
     """A model in figures."""
-    per = "token" if found.decoding else "image"
-    at = f"batch {found.batch}" + (f", length {found.length}" if found.decoding else "")
-    rows = [
-        ("parameters", f"{found.parameters:,}"),
-        (f"forward FLOPs per {per}", f"{found.flops_per_token:,.0f}"),
-        *((f"training memory: {name}", _size(held)) for name, held in found.training.items()),
-        (f"training memory: together ({at})", _size(sum(found.training.values()))),
-    ]
-    if found.decoding:
-        rows.append((f"decoding memory after {found.length} tokens", _size(found.decoding["at_length"])))
-        rows.append(("decoding memory for each more", _size(found.decoding["per_token"])))
     return block(
-        f"<b>{said(found.name)}</b> {said(found.about)}", _tree(found.tree, found.tree.name), table(("", " "), rows)
+        f"<b>{said(found.name)}</b> {said(found.about)}",
+        said(found.run),
+        _tree(found.tree, found.tree.name),
+        table(("", " "), figure_rows(found)),
     )
 
 
@@ -46,10 +39,3 @@ def _folded(node: Node) -> list[tuple[Node, str]]:
         else:
             found += [(part, part.name) for part in parts]
     return found
-
-
-def _size(number: float) -> str:
-    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if number >= unit:
-            return f"{number / unit:.3g} {name}"
-    return f"{number:.0f} B"

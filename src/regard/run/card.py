@@ -68,7 +68,7 @@ def _row(one: dict[str, Any]) -> str:
 
 
 def _scores(scores: Any) -> str:
-    return score_line(scores).replace("  ", ", ") or "none"
+    return score_line(scores, ", ") or "none"
 
 
 def _diverged(at: Any, step: int) -> list[str]:

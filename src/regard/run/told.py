@@ -5,6 +5,7 @@ from typing import Any
 
 from regard.datasets.report import Report
 from regard.errors import InputError
+from regard.figures import figures
 
 
 def data_lines(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -13,10 +14,9 @@ def data_lines(facts: Mapping[str, Any]) -> dict[str, str]:
     return {str(split): _report(held) for split, held in splits.items()} if isinstance(splits, Mapping) else {}
 
 
-def score_line(scores: Any) -> str:
-    """All scores that are numbers."""
-    table = scores if isinstance(scores, Mapping) else {}
-    return "  ".join(f"{name} {value:.4g}" for name, value in table.items() if isinstance(value, int | float))
+def score_line(scores: Any, between: str = "  ") -> str:
+    """All scores that are numbers, of whatever a run holds there."""
+    return figures(scores, between) if isinstance(scores, Mapping) else ""
 
 
 def _report(held: Any) -> str:

@@ -3,18 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import torch
-from rich.cells import cell_len
 from torch import Tensor
 
 from regard.datasets.data import Data, Report, Split
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
-from regard.markup import block, table
 from regard.model.assembly import Assembly
+from regard.tasks.evaluation import Evaluation, Table
+
+__all__ = ["Batch", "Batches", "Evaluation", "Exam", "Kept", "Loss", "Table", "Task"]
 
 Kept = Mapping[str, bytes]
 """What a run keeps for its task: the contents of files by their names."""
@@ -56,64 +56,6 @@ class Loss:
 
     total: Tensor
     plain: Tensor
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table for people: heads that begin with a space stand over columns of numbers."""
-
-    heads: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-    def __str__(self) -> str:
-        lines = [[head.strip() for head in self.heads], *self.rows]
-        wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-        right = [head[:1] == " " != head[1:2] for head in self.heads]
-        shown = lines if any(lines[0]) else self.rows
-        return "\n".join("  ".join(map(_padded, line, wide, right)).rstrip() for line in shown)
-
-
-def _padded(cell: str, wide: int, right: bool) -> str:
-    space = " " * (wide - cell_len(cell))
-    return space + cell if right else cell + space
-
-
-class Evaluation(ABC):
-    """How good a model is on data it has not seen."""
-
-    scores: dict[str, float]
-    """By the names of the task's `metrics`."""
-
-    @abstractmethod
-    def facts(self) -> dict[str, Any]:
-        """All figures, as JSON can hold them."""
-
-    @abstractmethod
-    def tables(self) -> list[Table]:
-        """What people read, the most important first."""
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(each) for each in self.tables() if each.rows)
-
-    def __repr__(self) -> str:
-        scores = ", ".join(f"{name}={value:.4g}" for name, value in self.scores.items())
-        return f"{type(self).__name__}({scores})"
-
-    def _repr_html_(self) -> str:
-        """The tables, in a notebook."""
-        return block(*(table(each.heads, each.rows) for each in self.tables() if each.rows))
-
-    def beside(self, others: "Mapping[str, Evaluation]") -> Table | None:
-        """This and other runs of the same task on the same data, a column each; None where there is nothing to say."""
-        return None
-
-    def files(self) -> dict[str, bytes]:
-        """What is worth keeping beside the scores, by name: the answers, say."""
-        return {}
-
-    def draw(self, path: Path, others: "Mapping[str, Evaluation]") -> Path | None:
-        """A picture of this and other evaluations, if the task has one."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -171,6 +113,11 @@ class Task(ABC):
     def sizes(self) -> dict[str, int]:
         """What the data say about the model: vocabularies, classes."""
 
+    @classmethod
+    def expected(cls, recipe: Mapping[str, Any]) -> dict[str, int]:  # noqa: ARG003  (most know nothing yet)
+        """The same as far as the tables of a recipe tell, before any data are read."""
+        return {}
+
     @abstractmethod
     def files(self) -> dict[str, bytes]:
         """What a run must keep so that the task can be opened without its data: tokenizers, names of classes."""
@@ -190,6 +137,14 @@ class Task(ABC):
     @abstractmethod
     def evaluate(self, answerer: Any, exam: Exam) -> Evaluation | None:
         """Scores on held-out data; None when the exam was stopped before they were known."""
+
+    def manner(self, answerer: Any) -> str:
+        """How it answers, in a few words: `beam of 5`."""
+        return "as the recipe says"
+
+    def unlike(self, other: Any) -> list[str]:
+        """What must be minded where scores of this and another run of the same task stand side by side."""
+        return []
 
     def data_from(self, named: str) -> Data[Any]:
         """Other data of the same kind, from what a user names; all of it is the split `test`."""
