@@ -15,10 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from threading import Thread
 from typing import Any
 
 PATIENCE = 120.0  # seconds; only a machine that stands still needs more
+TRAIN = ["train", "gru-additive", "tokenizer.vocab_size=262", "model.width=16", "task.batch_tokens=256"]
+TRAIN += ["data.train=c", "data.source=de", "data.target=en", "training.steps=8"]
 
 
 def until(true: Callable[[], Any], what: Callable[[], str], seconds: float = PATIENCE) -> Any:
@@ -29,6 +32,15 @@ def until(true: Callable[[], Any], what: Callable[[], str], seconds: float = PAT
             return found
         time.sleep(0.01)
     raise AssertionError(f"waited in vain for {what()}")
+
+
+def corpus(home: Path) -> Path:
+    """Words there and backwards, as c.de and c.en."""
+    chance = Random(1)
+    rows = [[chance.choice("abcdef") for _ in range(chance.randint(1, 6))] for _ in range(400)]
+    (home / "c.de").write_text("".join(" ".join(row) + "\n" for row in rows))
+    (home / "c.en").write_text("".join(" ".join(reversed(row)) + "\n" for row in rows))
+    return home
 
 
 class Started:

@@ -1,15 +1,11 @@
 """^C, SIGTERM, SIGHUP and a closed pipe, at every stage of training: saved, one line, the right code, no trace."""
 
-import json
-import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import pytest
 from spoken import end
-from started import How, Started, Zygote, until
+from started import TRAIN, How, Started, Zygote, corpus
 
 from regard.run import Run
 
@@ -24,38 +20,15 @@ SAID = {
 }
 WHY = {signal.SIGINT: "", signal.SIGTERM: " by SIGTERM", signal.SIGHUP: " by SIGHUP"}
 OFTEN = {"Gap.FIRST": 0.0, "Gap.MORE": 0.0}  # a plain line at every step, so that a closed pipe is noticed
-RECIPE = ["gru-additive", "tokenizer.vocab_size=262", "model.width=16", "task.batch_tokens=256"]
-TRAIN = ["train", *RECIPE, "data.train=c", "data.source=de", "data.target=en", "training.steps=8"]
-TRAIN += ["training.checkpoints.validate_every=4", "training.checkpoints.save_every=3", "--out", "run"]
+WHOLE = [*TRAIN, "training.checkpoints.validate_every=4", "training.checkpoints.save_every=3", "--out", "run"]
 RESUME = ["train", "run", "--resume"]
-
-
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    process = Zygote()
-    yield process
-    process.close()
-
-
-def corpus(home: Path) -> Path:
-    """Words there and backwards."""
-    chance = Random(1)
-    rows = [[chance.choice("abcdef") for _ in range(chance.randint(1, 6))] for _ in range(400)]
-    (home / "c.de").write_text("".join(" ".join(row) + "\n" for row in rows))
-    (home / "c.en").write_text("".join(" ".join(reversed(row)) + "\n" for row in rows))
-    return home
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return corpus(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def whole(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of a run that nobody interrupted."""
     home = corpus(tmp_path_factory.mktemp("whole"))
-    with zygote.regard(home, *TRAIN) as process:
+    with zygote.regard(home, *WHOLE) as process:
         assert process.end() == 0, process.said
     return home
 
@@ -80,7 +53,7 @@ def left(home: Path) -> set[str]:
 def test_before_there_is_a_run_nothing_is_left_and_one_line_is_said(
     stage: str, number: signal.Signals, zygote: Zygote, home: Path
 ) -> None:
-    with zygote.regard(home, *TRAIN, how=How(stage)) as process:
+    with zygote.regard(home, *WHOLE, how=How(stage)) as process:
         assert interrupted(process, number) == 128 + number, process.said
         assert process.err.decode() == SAID[number]
         assert left(home) == set()
@@ -91,7 +64,7 @@ def test_before_there_is_a_run_nothing_is_left_and_one_line_is_said(
 def test_once_there_is_a_run_it_is_saved_and_resumed_to_the_same_weights(
     stage: str, number: signal.Signals, zygote: Zygote, home: Path, whole: Path
 ) -> None:
-    with zygote.regard(home, *TRAIN, how=How(stage, nth=3 if stage == "training" else 1, constants=OFTEN)) as process:
+    with zygote.regard(home, *WHOLE, how=How(stage, nth=3 if stage == "training" else 1, constants=OFTEN)) as process:
         assert interrupted(process, number) == 128 + number, process.said
         out, err = process.out.decode(), process.err.decode()
     step = Run.open(home / "run").checkpoints()[0].step

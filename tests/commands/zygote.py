@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import Any
 
 SLOW = ("regard.training.train", "regard.training.plan", "regard.trained", "regard.verbs", "regard.run.curve")
-SLOWER = ("torch._dynamo", "torch._refs", "matplotlib.backends.backend_agg", "sacrebleu", "PIL.PngImagePlugin")
+SLOWER = (
+    "torch._dynamo",
+    "torch._refs",
+    "matplotlib.figure",
+    "matplotlib.backends.backend_agg",
+    "sacrebleu",
+    "PIL.PngImagePlugin",
+)
 
 
 class Pause:
@@ -66,7 +73,7 @@ def set_up(asked: dict[str, Any]) -> None:
         places = {"Gap": live.Gap, "live": live, "loop": loop}
         setattr(places[owner], key, value)
     if asked["code"]:
-        exec(asked["code"])
+        exec(asked["code"], {})
 
 
 def become(asked: dict[str, Any], streams: list[int]) -> None:
@@ -85,9 +92,9 @@ def become(asked: dict[str, Any], streams: list[int]) -> None:
     os.chdir(asked["home"])
     sys.argv = ["regard", *asked["words"]]
     code = os.environ.get("PYTHONIOENCODING", "utf-8")
-    sys.stdin = io.TextIOWrapper(open(0, "rb", closefd=False))
-    sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), code, line_buffering=os.isatty(1))
-    sys.stderr = io.TextIOWrapper(open(2, "wb", 0, closefd=False), code, write_through=True)
+    sys.stdin = io.TextIOWrapper(os.fdopen(0, "rb", closefd=False))
+    sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False), code, line_buffering=os.isatty(1))
+    sys.stderr = io.TextIOWrapper(os.fdopen(2, "wb", 0, closefd=False), code, write_through=True)
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
     set_up(asked)
     from regard.commands import main
@@ -109,11 +116,12 @@ def serve(asker: socket.socket) -> None:
             continue
         number = os.fork()
         if not number:
-            asker.close()
-            return become(asked, streams)
+            break
         for handle in streams:
             os.close(handle)
         asker.send(json.dumps({"process": number}).encode())
+    asker.close()
+    become(asked, streams)
 
 
 serve(socket.socket(fileno=int(sys.argv[1])))

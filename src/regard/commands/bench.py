@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.commands.bench_tables import figures, show_growth, show_turns
-from regard.commands.show import as_json, columns, console, progress, size
+from regard.commands.show import as_json, columns, console, line, progress, size
 from regard.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def attention(
     if json:
         return as_json(table)
     show_growth(measured, sizes)
-    console.print(f"\nLook at [bold]{pictures[0]}[/] (also .svg and .json).")
+    console.print()
+    line("Look at ", (str(pictures[0]), "bold"), " (also .svg and .json).")
     return None
 
 

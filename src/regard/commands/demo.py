@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.commands.show import columns, console
+from regard.commands.show import columns, console, line
 
 if TYPE_CHECKING:
     from regard.trained import Trained
@@ -17,23 +17,26 @@ SHOWN = "siebentausenddreihundertzweiundfünfzig"
 
 def demo(out: Annotated[Path, typer.Option(help="Where runs and pictures go.")] = Path("out/demo")) -> None:
     """Train two small translators from nothing, and look at what they look at: two minutes on two cores."""
-    console.print("German says units before tens: [bold]siebenundvierzig[/] is seven-and-forty, forty-seven.")
-    console.print("Two small models learn that from 8,000 examples, starting from nothing.\n")
+    line("German says units before tens: ", ("siebenundvierzig", "bold"), " is seven-and-forty, forty-seven.")
+    line("Two small models learn that from 8,000 examples, starting from nothing.\n")
     runs = {name: _learn(name, title, out / name) for name, title in RECIPES.items()}
     _compare(runs)
     shown = runs["numbers-transformer"]
-    console.print(f"\nWhere the Transformer looked while it wrote each word of\n{SHOWN}:\n")
+    line("\nWhere the Transformer looked while it wrote each word of")
+    line(f"{SHOWN}:\n")
     written = shown.answerer.translate([SHOWN])[0].text
-    console.print(str(shown.answerer.align(SHOWN, written)), markup=False)
+    console.print(str(shown.answerer.align(SHOWN, written)))
     pictures = [
         run.answerer.align(SHOWN, written).draw(out / f"{name}-alignment.png", RECIPES[name])
         for name, run in runs.items()
     ]
-    console.print(f"\nLook at [bold]{pictures[0]}[/] and [bold]{pictures[1]}[/].\n\nNext:")
-    console.print(f"  [bold]regard translate {out}/numbers-gru neunundneunzig --attention[/]")
-    console.print(f"  [bold]regard evaluate {out}/numbers-transformer[/]")
-    console.print("  [bold]regard train transformer-tiny data.train=FILE data.source=de data.target=en[/]")
-    console.print("  where FILE.de and FILE.en are your own sentences, line by line.")
+    console.print()
+    line("Look at ", (str(pictures[0]), "bold"), " and ", (str(pictures[1]), "bold"), ".")
+    line("\nNext:")
+    line("  ", (f"regard translate {out}/numbers-gru neunundneunzig --attention", "bold"))
+    line("  ", (f"regard evaluate {out}/numbers-transformer", "bold"))
+    line("  ", ("regard train transformer-tiny data.train=FILE data.source=de data.target=en", "bold"))
+    line("  where FILE.de and FILE.en are your own sentences, line by line.")
 
 
 def _learn(name: str, title: str, folder: Path) -> "Trained":
@@ -44,7 +47,7 @@ def _learn(name: str, title: str, folder: Path) -> "Trained":
     from regard.training.train import training
     from regard.verbs import evaluate
 
-    console.print(f"[bold]{title}[/] (recipe {name})")
+    line((title, "bold"), f" (recipe {name})")
     if (folder / "recipe.toml").is_file():
         shutil.rmtree(folder)  # a demo begins from nothing
     stop = Stop()
@@ -54,9 +57,8 @@ def _learn(name: str, title: str, folder: Path) -> "Trained":
     trained = open_run(folder)
     found = evaluate(trained)
     assert isinstance(found, TranslationScores)
-    console.print(
-        f"[green]{100 * found.exact:.1f} %[/] of {found.pairs} numbers it has never seen are right, to the letter.\n"
-    )
+    right = (f"{100 * found.exact:.1f} %", "green")
+    line(right, f" of {found.pairs} numbers it has never seen are right, to the letter.\n")
     return trained
 
 

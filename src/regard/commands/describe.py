@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from regard.commands.show import as_json, columns, console, count, size
+from regard.commands.show import as_json, columns, console, count, line, size
 from regard.commands.shown import Shown
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ def describe(
     found = described(recipe, *(overrides or ()), length=length, batch=batch)
     if json:
         return as_json(asdict(found) | ({"run": run} if run else {}))
-    console.print(f"[bold]{found.name}[/]  {found.about.replace('[', chr(92) + '[')}\n")
+    line((found.name, "bold"), f"  {found.about}\n")
     if run:
         scores = "  ".join(f"{name} {value:.4g}" for name, value in run["scores"].items())
-        console.print(f"a run for [bold]{run['task']}[/], best at step {run['step']:,}  {scores}\n")
+        line("a run for ", (str(run["task"]), "bold"), f", best at step {run['step']:,}  {scores}\n")
     console.print(_tree(found.tree, found.tree.name), no_wrap=True)
     console.print()
     _figures(found)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.commands.show import as_json, columns, console
+from regard.commands.show import as_json, columns, console, line
 from regard.commands.shown import Shown
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def evaluate(
         if table is not None:
             _show(table)
     if written:
-        console.print("Look at " + " and ".join(f"[bold]{path}[/]" for path in written) + ".", soft_wrap=True)
+        more = [part for path in written[1:] for part in (" and ", (str(path), "bold"))]
+        line("Look at ", (str(written[0]), "bold"), *more, ".")
     return None
 
 

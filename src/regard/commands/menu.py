@@ -7,7 +7,7 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from regard.commands.show import as_json, columns, console
+from regard.commands.show import as_json, columns, console, line
 from regard.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def _whole(cards: "Cards") -> None:
             table.add_row("", Text(kind.kind, "cyan"), Text(kind.about))
         console.print(table)
         console.print()
-    console.print("One slot with all its options: [bold]regard menu attention[/]")
-    console.print("One choice: [bold]regard menu attention multihead[/]")
+    line("One slot with all its options: ", ("regard menu attention", "bold"))
+    line("One choice: ", ("regard menu attention multihead", "bold"))
 
 
 def _in_full(card: "KindCard", by_default: bool) -> None:

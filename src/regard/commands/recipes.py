@@ -3,8 +3,9 @@
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from regard.commands.show import as_json, columns, console
+from regard.commands.show import as_json, columns, console, line
 
 
 def recipes(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
@@ -16,7 +17,8 @@ def recipes(json: Annotated[bool, typer.Option("--json", help="For machines.")] 
         return as_json(found)
     table = columns("recipe", "what it makes")
     for name, about in found.items():
-        table.add_row(f"[bold]{name}[/]", about.replace("[", r"\["))
+        table.add_row(Text(name, "bold"), about)
     console.print(table)
-    console.print("\nLook at one: [bold]regard describe transformer-tiny[/]")
+    console.print()
+    line("Look at one: ", ("regard describe transformer-tiny", "bold"))
     return None

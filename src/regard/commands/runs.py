@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from regard.commands.show import as_json, columns, console, count, size
+from regard.commands.show import as_json, columns, console, count, line, size
 
 if TYPE_CHECKING:
     from regard.run.overview import Overview
@@ -43,7 +43,7 @@ def list_runs(
     if json:
         return as_json([_facts(one) for one in found])
     if not found:
-        console.print(f"no runs in {folder}; `regard train RECIPE …` makes one", soft_wrap=True, markup=False)
+        line(f"no runs in {folder}; `regard train RECIPE …` makes one")
         return None
     table = columns("run", "task", "recipe", "best", " steps", " size", " age", "state")
     for one in found:
@@ -75,7 +75,7 @@ def show_run(
         return as_json(facts | ({"curve": str(written)} if written else {}))
     _show(found, facts, opened.folder)
     if written:
-        console.print(f"Look at [bold]{written}[/].", soft_wrap=True)
+        line("Look at ", (str(written), "bold"), ".")
     return None
 
 
@@ -95,7 +95,7 @@ def remove(
     gone = remove_run(run)
     if json:
         return as_json({"removed": str(gone.folder), "bytes": gone.bytes})
-    console.print(f"removed {gone.folder}, {size(gone.bytes)}", markup=False, soft_wrap=True)
+    line("removed ", (str(gone.folder), "bold"), f", {size(gone.bytes)}")
     return None
 
 
@@ -130,7 +130,7 @@ def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
         rows["curve"] = f"{folder / 'curve.png'} and {folder / 'curve.csv'}"
     for name, value in rows.items():
         if value:
-            table.add_row(name, value.replace("[", "\\["))
+            table.add_row(name, value)
     console.print(table)
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from regard.commands.rows import rows
 from regard.disk.files import json_text
 
 
@@ -20,12 +21,17 @@ class _Terminal(Console):
         raise BrokenPipeError
 
 
-console = _Terminal(highlight=False)
+console = _Terminal(highlight=False, markup=False, emoji=False)  # a name with brackets is a name
 
 
 def line(*parts: str | tuple[str, str], style: str = "") -> None:
-    """One line as it is: never broken in mid-word, and no name in it is read as markup. A part may be (text, style)."""
-    console.print(Text.assemble(*parts, style=style), soft_wrap=True)
+    """One line as it is: no name in it is read as markup. A part may be (text, style).
+
+    A terminal that is too narrow gets it in rows that end between words; a part with a style (a path, a command) stays
+    whole, so that it can be copied.
+    """
+    for row in rows(parts, console.width) if console.is_terminal else [parts]:
+        console.print(Text.assemble(*row, style=style), soft_wrap=True)
 
 
 @contextmanager

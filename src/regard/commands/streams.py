@@ -74,6 +74,14 @@ def let_go() -> None:
 
 
 def say(text: str) -> None:
-    """One line on standard error, if anybody can read it."""
+    """One line on standard error, if anybody can read it; on a terminal it ends between words."""
     with suppress(OSError, ValueError):
+        text = "\n".join(map(_between_words, text.split("\n"))) if sys.stderr.isatty() else text
         print(text, file=sys.stderr, flush=True)
+
+
+def _between_words(line: str) -> str:
+    from regard.commands.rows import rows
+    from regard.commands.show import console
+
+    return "\n".join("".join(word for word, _ in row) for row in rows([line], console.width))

@@ -106,7 +106,7 @@ def _plan(recipe: str, overrides: list[str], out: Path | None, resume: bool, jso
     shares = ", ".join(f"{name} {size(getattr(memory, name))}" for name in parts)
     table.add_row("memory", f"about {size(memory.total)} of {size(memory.machine)}: {shares}")
     console.print(table)
-    console.print("Nothing was trained or kept.")
+    line("Nothing was trained or kept.")
     return None
 
 

@@ -87,4 +87,4 @@ def _write(translator: "Translator", found: "Translated", n_best: int, attention
         line = one_line(text)
         print(line if n_best == 1 else f"{score:.3f}\t{line}", flush=True)
     if seen is not None:
-        console.print(f"\n{seen}\n", markup=False)
+        console.print(f"\n{seen}\n")
