@@ -7,7 +7,8 @@ from typing import overload
 
 from regard.calls.hearing import work_heard
 from regard.datasets.data import Data
-from regard.datasets.registry import catalogue, get
+from regard.datasets.get import get
+from regard.datasets.registry import catalogue
 from regard.listener import Listener
 from regard.markup import block, table
 from regard.training.menu import MENU
