@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.commands.completing import runs as complete_runs
 from regard.commands.show import as_json, columns, console, line
 from regard.commands.shown import Shown
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="[a.b=c]…", help="How it answers, such as decoding.beam_size=1.")
     ] = None,

@@ -10,7 +10,7 @@ import json
 from regard.commands.menu_cards import FILE, live_cards, signatures
 from regard.commands.options_page import page
 from regard.disk import write
-from regard.recipe.read import shelf
+from regard.disk.shelf import shelf
 from regard.recipe.schema import recipe_schema
 
 SCHEMA = "recipe.schema.json"

@@ -7,6 +7,7 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
+from regard.commands.completing import kinds, slots
 from regard.commands.show import as_json, columns, console, line
 from regard.errors import RecipeError
 
@@ -18,8 +19,8 @@ MUST = "must be said"
 
 
 def menu(
-    slot: Annotated[str, typer.Argument(help="One slot in full, such as attention.")] = "",
-    kind: Annotated[str, typer.Argument(help="One of its choices, such as multihead.")] = "",
+    slot: Annotated[str, typer.Argument(help="One slot in full, such as attention.", autocompletion=slots)] = "",
+    kind: Annotated[str, typer.Argument(help="One of its choices, such as multihead.", autocompletion=kinds)] = "",
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     schema: Annotated[bool, typer.Option("--schema", help="JSON schema of a whole recipe, for editors.")] = False,
 ) -> None:

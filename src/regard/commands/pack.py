@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
+from regard.commands.completing import runs as complete_runs
 from regard.commands.show import as_json, line, size
 from regard.commands.shown import Shown
 
 
 def pack(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the copy goes: a new or empty folder.")],
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from regard.commands.completing import runs as complete_runs
 from regard.commands.show import as_json, columns, console, count, line, size
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def list_runs(
 
 @runs.command("show")
 def show_run(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write its learning curve there: .png, .svg, .pdf or .csv.")
     ] = None,
@@ -81,7 +82,7 @@ def show_run(
 
 @runs.command("remove")
 def remove(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: JSON = False,
 ) -> None:

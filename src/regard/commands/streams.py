@@ -23,7 +23,20 @@ PLAIN = {
     "≤": "<=",
 }
 PLAIN |= dict(zip("░▒▓█━─│╰├└", ".:+#=-|`|`", strict=True)) | dict(zip("„“”‘’«»", '"""\'\'""', strict=True))
+PLAIN |= {
+    "α": "alpha",
+    "ε": "eps",
+    "θ": "theta",
+    "μ": "mu",
+    "σ": "sigma",
+    "φ": "phi",
+    "Σ": "sum",
+    "Π": "prod",
+    "√": "sqrt",
+}
+PLAIN |= {"ᵀ": "^T", "²": "^2", "³": "^3", "⊙": "*", "⊗": "(x)", "∝": "~", "∂": "d", "■": "#"}
 GONE = (errno.EPIPE, errno.EIO)
+_lost: set[str] = set()
 
 
 def set_up() -> None:
@@ -40,7 +53,15 @@ def set_up() -> None:
 def _plain(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     wanted = error.object[error.start : error.end]
+    _lost.update(letter for letter in wanted if letter not in PLAIN)
     return "".join(PLAIN.get(letter, "?") for letter in wanted), error.end
+
+
+def own_up() -> None:
+    """Say that something was written as `?`, so that nobody takes it for what a model wrote."""
+    if _lost:
+        _lost.clear()
+        say(f"some letters are shown as ?: this terminal takes {sys.stdout.encoding}; PYTHONIOENCODING=utf-8 shows all")
 
 
 def is_gone(error: OSError) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.commands.completing import runs as complete_runs
 from regard.commands.show import console
 from regard.commands.shown import Shown
 from regard.datasets.lines import one_line
@@ -20,7 +21,7 @@ TOGETHER = 1024  # lines translated at a time, where so many are waiting
 
 
 def translate(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     text: Annotated[list[str] | None, typer.Argument(help="Texts; from --file or a pipe if not said.")] = None,
     file: Annotated[Path | None, typer.Option(help="A text file, a text a line; .gz and .xz are unpacked.")] = None,
     beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
