@@ -1,9 +1,11 @@
 """How figures and tables are shown."""
 
+import errno
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from os import strerror
 from typing import Any, NoReturn
 
 from rich.console import Console
@@ -18,7 +20,7 @@ class _Terminal(Console):
     """Rich's console; that nobody reads any more is for the command to judge."""
 
     def on_broken_pipe(self) -> NoReturn:
-        raise BrokenPipeError
+        raise BrokenPipeError(errno.EPIPE, strerror(errno.EPIPE))
 
 
 console = _Terminal(highlight=False, markup=False, emoji=False)  # a name with brackets is a name
