@@ -1,5 +1,6 @@
 """Training on a terminal, as a person sees it: one live line that neither wraps, doubles nor stands still."""
 
+import re
 import signal
 from pathlib import Path
 
@@ -56,6 +57,15 @@ def test_lines_end_between_words_and_what_can_be_copied_stays_whole(columns: int
     said = "scores of so few will be rough: raise data.valid_share or name a file in data.valid"
     assert said in " ".join(screen.text.split())  # the terminal broke none of the words
     assert screen.colours > 0
+
+
+def test_how_far_reading_has_come_is_shown_while_it_lasts(zygote: Zygote, home: Path) -> None:
+    for side in ("c.de", "c.en"):
+        (home / side).write_text((home / side).read_text() * 12)
+    screen = shown(zygote, home, 80)
+    far = [state for state in screen.live if re.match(r"reading the data  [1-4],\d{3}/[\d,]+", state)]
+    assert len(far) >= 3
+    assert len(set(far)) == len(far)
 
 
 def test_no_color_is_heeded(zygote: Zygote, home: Path) -> None:
