@@ -23,8 +23,8 @@ TYPED = {
     "regard train numbers-gru model.decoder.attention.": {
         *("model.decoder.attention.kind=", "model.decoder.attention.hidden="),
     },
-    "regard train runs/mine model.decoder.attention.he": {
-        *("model.decoder.attention.heads=", "model.decoder.attention.heads=8"),
+    "regard train runs/mine model.decoder.attention.kv": {
+        *("model.decoder.attention.kv_heads=", "model.decoder.attention.kv_heads=0"),
     },
     "regard train numbers-gru data.kind = nu": {"numbers"},  # bash takes `=` for a word of its own
     "regard train numbers-gru training.machine.precision =": {"auto", "float32", "bfloat16"},

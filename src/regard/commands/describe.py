@@ -33,7 +33,7 @@ def describe(
     found = described(recipe, *(overrides or ()), length=length, batch=batch)
     if json:
         return as_json(asdict(found) | ({"run": run} if run else {}))
-    line((found.name, "bold"), f"  {found.about}\n")
+    console.print(Text.assemble((found.name, "bold"), f"  {found.about}\n"))
     if run:
         scores = "  ".join(f"{name} {value:.4g}" for name, value in run["scores"].items())
         line("a run for ", (str(run["task"]), "bold"), f", best at step {run['step']:,}  {scores}\n")
