@@ -75,8 +75,8 @@ def train(
     if quiet and not json and not silent:
         print(folder)
     elif not json and not silent:
-        line("Next: ", (f"regard evaluate {folder}", "bold"))
-        line("      ", (_verb(folder), "bold"))
+        for number, command in enumerate(_next(folder)):
+            line("      " if number else "Next: ", (command, "bold"))
     return None
 
 
@@ -114,10 +114,15 @@ def _plan(recipe: str, overrides: list[str], out: Path | None, resume: bool, jso
     return None
 
 
-def _verb(folder: Path) -> str:
-    """What the task says one does with a trained run."""
+def _next(folder: Path) -> list[str]:
+    """What one does with a trained run: what it was held out for, and what its task says."""
     from regard.recipe import Recipe
+    from regard.run import Run
     from regard.trained import task_of
     from regard.training.menu import MENU
 
-    return task_of(Recipe.resolve(str(folder), MENU)).example.format(run=folder)
+    named = shlex.quote(str(folder))
+    splits = Run.open(folder).facts.get("splits", {})
+    held_out = any(splits.get(split, {"kept": 1}).get("kept") for split in ("valid", "test"))
+    example = task_of(Recipe.resolve(str(folder), MENU)).example.format(run=named)
+    return [f"regard evaluate {named}{'' if held_out else ' --on FILE'}", example]
