@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 from typer.core import TyperGroup
 
+from regard.commands.completing import runs as complete_runs
 from regard.commands.show import as_json, columns, console, count, line, size
 from regard.datasets.lines import one_line
 from regard.errors import FailedError
@@ -50,7 +51,7 @@ def list_runs(
     if json:
         return as_json([_facts(one) for one in found])
     if not found:
-        console.print(f"no runs in {folder}; `regard train RECIPE …` makes one", soft_wrap=True, markup=False)
+        line(f"no runs in {folder}; `regard train RECIPE …` makes one")
         return None
     rows = [_row(one) for one in found]
     for row in _fitting([HEADS, *rows]):
@@ -60,7 +61,7 @@ def list_runs(
 
 @runs.command("show")
 def show_run(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write its learning curve there: .png, .svg, .pdf or .csv.")
     ] = None,
@@ -86,7 +87,7 @@ def show_run(
 
 @runs.command("remove")
 def remove(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: JSON = False,
 ) -> None:
@@ -100,7 +101,7 @@ def remove(
     gone = remove_run(run)
     if json:
         return as_json({"removed": str(gone.folder), "bytes": gone.bytes})
-    line(f"removed {one_line(str(gone.folder))}, {size(gone.bytes)}")
+    line("removed ", (one_line(str(gone.folder)), "bold"), f", {size(gone.bytes)}")
     return None
 
 

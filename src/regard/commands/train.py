@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from regard.commands.completing import keys, recipes
 from regard.commands.show import as_json, columns, console, count, line, size
 
 
@@ -16,11 +17,14 @@ def train(
         str,
         typer.Argument(
             metavar="RECIPE|RUN|from=RUN",
+            autocompletion=recipes,
             help="A recipe's name or file; with --resume a run folder; from=RUN to begin with a run's weights, "
             "vocabulary and recipe.",
         ),
     ],
-    overrides: Annotated[list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.", autocompletion=keys)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run folder, new or empty; runs/RECIPE if not said.")
     ] = None,
@@ -106,7 +110,7 @@ def _plan(recipe: str, overrides: list[str], out: Path | None, resume: bool, jso
     shares = ", ".join(f"{name} {size(getattr(memory, name))}" for name in parts)
     table.add_row("memory", f"about {size(memory.total)} of {size(memory.machine)}: {shares}")
     console.print(table)
-    console.print("Nothing was trained or kept.")
+    line("Nothing was trained or kept.")
     return None
 
 
