@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from regard.commands.show import as_json, columns, console, size
+from regard.commands.show import as_json, columns, console
 from regard.commands.shown import Shown
+from regard.figures import size
 
 data = typer.Typer(help="List built-in data and data from the package registry, or get one.", no_args_is_help=True)
 

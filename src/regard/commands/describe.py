@@ -8,11 +8,12 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from regard.commands.show import as_json, columns, console, count, size
+from regard.commands.show import as_json, columns, console
 from regard.commands.shown import Shown
+from regard.figures import count
 
 if TYPE_CHECKING:
-    from regard.model.describe import Description, Node
+    from regard.model.described import Outline
 
 
 def describe(
@@ -24,6 +25,7 @@ def describe(
 ) -> None:
     """Show the parts of a model, their shapes and parameters, and what it costs."""
     from regard.model.describe import describe as described
+    from regard.model.described import figures, outline
     from regard.recipe.read import is_run
 
     run = _run(recipe) if is_run(recipe) else {}  # first: what is wrong with a run is not said of its keys
@@ -34,9 +36,13 @@ def describe(
     if run:
         scores = "  ".join(f"{name} {value:.4g}" for name, value in run["scores"].items())
         console.print(f"a run for [bold]{run['task']}[/], best at step {run['step']:,}  {scores}\n")
-    console.print(_tree(found.tree, found.tree.name), no_wrap=True)
+    console.print(_tree(outline(found.tree)), no_wrap=True)
     console.print()
-    _figures(found)
+    table = columns("", " ")
+    table.show_header = False
+    for row in figures(found):
+        table.add_row(*row)
+    console.print(table)
     return None
 
 
@@ -51,70 +57,11 @@ def _run(folder: str) -> dict[str, Any]:
     return {"task": task.get("kind"), "step": checkpoint.step, "scores": scores, "data": run.recipe.get("data", {})}
 
 
-def _tree(node: "Node", name: str, branch: Tree | None = None, depth: int = 0) -> Tree:
-    label = _label(node, name, depth)
+def _tree(part: "Outline", branch: Tree | None = None, depth: int = 0) -> Tree:
+    arrow = f"  → {part.shape}" if part.shape else ""
+    name = (f"{part.name:<{34 - 4 * depth}}", "bold")
+    label = Text.assemble(name, f"{count(part.parameters):>6}  ", (part.kind, "dim"), (arrow, "cyan"))
     branch = Tree(label, guide_style="dim") if branch is None else branch.add(label)
-    while _wraps(node):
-        node = node.parts[0]
-    for part, part_name in _folded(node.parts):
-        _tree(part, part_name, branch, depth + 1)
+    for inner in part.parts:
+        _tree(inner, branch, depth + 1)
     return branch
-
-
-def _label(node: "Node", name: str, depth: int) -> Text:
-    shape = "×".join(str(step) for step in node.shape)
-    kind = node.kind
-    if _wraps(node) and node.parts[0].kind != kind:
-        kind = f"{kind} · {node.parts[0].kind}"
-    arrow = f"  → {shape}" if shape else ""
-    return Text.assemble(
-        (f"{name:<{34 - 4 * depth}}", "bold"), f"{count(node.parameters):>6}  ", (kind, "dim"), (arrow, "cyan")
-    )
-
-
-def _wraps(node: "Node") -> bool:
-    """Whether a part says no more than the one part inside it."""
-    only = node.parts[0] if len(node.parts) == 1 else None
-    return only is not None and only.parameters == node.parameters and only.kind not in ("ModuleList", "Parameter")
-
-
-def _folded(parts: "list[Node]") -> "list[tuple[Node, str]]":
-    """Lists are opened, and neighbours that are alike are shown once: `layers 0…5`."""
-    flat = [(part, part.name) for part in parts if part.kind != "ModuleList"]
-    for listed in (part for part in parts if part.kind == "ModuleList"):
-        flat += [(part, f"{listed.name} {name}") for part, name in _runs(listed.parts)]
-    return flat
-
-
-def _runs(parts: "list[Node]") -> "list[tuple[Node, str]]":
-    runs: list[tuple[Node, str]] = []
-    for part in parts:
-        if runs and _alike(runs[-1][0], part):
-            runs[-1] = (runs[-1][0], f"{runs[-1][0].name}…{part.name}")
-        else:
-            runs.append((part, part.name))
-    return runs
-
-
-def _alike(one: "Node", other: "Node") -> bool:
-    return (one.kind, one.parameters, one.shape) == (other.kind, other.parameters, other.shape)
-
-
-def _figures(found: "Description") -> None:
-    per = "token" if found.decoding else "image"
-    table = columns("", " ")
-    table.show_header = False
-    table.add_row("parameters", count(found.parameters))
-    table.add_row(f"forward FLOPs per {per}", count(found.flops_per_token))
-    for name, number in found.training.items():
-        at = (
-            f" (batch {found.batch}" + (f", length {found.length})" if found.decoding else ")")
-            if name == "activations"
-            else ""
-        )
-        table.add_row(f"training memory: {name}{at}", size(number))
-    table.add_row("training memory: together", size(sum(found.training.values())))
-    if found.decoding:
-        table.add_row(f"decoding memory after {found.length} tokens", size(found.decoding["at_length"]))
-        table.add_row("decoding memory for each more", size(found.decoding["per_token"]))
-    console.print(table)

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from regard.commands.show import as_json, console, size
+from regard.commands.show import as_json, console
 from regard.commands.shown import Shown
+from regard.figures import size
 
 
 def pack(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from regard.commands.show import as_json, columns, console, count, size
+from regard.commands.show import as_json, columns, console
+from regard.figures import count, size
 
 if TYPE_CHECKING:
     from regard.run.overview import Overview
@@ -37,6 +38,7 @@ def list_runs(
     json: JSON = False,
 ) -> None:
     """List runs, those that changed last first."""
+    from regard.run.overview import HEADS
     from regard.run.overview import runs as found_in
 
     found = found_in(folder)
@@ -45,10 +47,9 @@ def list_runs(
     if not found:
         console.print(f"no runs in {folder}; `regard train RECIPE …` makes one", soft_wrap=True, markup=False)
         return None
-    table = columns("run", "task", "recipe", "best", " steps", " size", " age", "state")
+    table = columns(*HEADS)
     for one in found:
-        steps = f"{one.step:,}/{one.steps:,}" if one.steps else f"{one.step:,}"
-        table.add_row(str(one.folder), one.task, one.name, one.best, steps, size(one.bytes), one.age, one.state)
+        table.add_row(*one.row())
     console.print(table)
     return None
 

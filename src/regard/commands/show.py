@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.disk.files import json_text
+from regard.figures import is_right
 
 
 class _Terminal(Console):
@@ -59,21 +60,5 @@ def columns(*heads: str, title: str | None = None) -> Table:
     """A light table; columns whose head begins with one space are right-aligned."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for head in heads:
-        table.add_column(head.rstrip(), justify="right" if head[:1] == " " != head[1:2] else "left", overflow="fold")
+        table.add_column(head.rstrip(), justify="right" if is_right(head) else "left", overflow="fold")
     return table
-
-
-def count(number: int | float) -> str:
-    """1234567 → 1.23M"""
-    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:.3g}{letter}"
-    return f"{number:.0f}"
-
-
-def size(number: int | float) -> str:
-    """Bytes, in binary units."""
-    for unit, letter in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if number >= unit:
-            return f"{number / unit:.3g} {letter}"
-    return f"{number:.0f} B"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import torch
@@ -44,6 +44,11 @@ class Description:
     training: dict[str, int]
     decoding: dict[str, int]
 
+    def __str__(self) -> str:
+        from regard.model.described import description_text
+
+        return description_text(self)
+
     def _repr_html_(self) -> str:
         from regard.model.described import description_html
 
@@ -51,7 +56,7 @@ class Description:
 
 
 def describe(
-    recipe: str | Path | Mapping[str, Any] | Recipe, *overrides: Override, length: int = 128, batch: int = 16
+    recipe: str | PathLike[str] | Mapping[str, Any] | Recipe, *overrides: Override, length: int = 128, batch: int = 16
 ) -> Description:
     """A model in figures, without making its weights: fast and small for any size."""
     opened = open_recipe(recipe, overrides)

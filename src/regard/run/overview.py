@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.disk import place, room
 from regard.errors import InputError
+from regard.figures import size
 from regard.recipe.read import is_run
 from regard.run import history
 from regard.run.create import CHECKPOINTS, FACTS
@@ -15,6 +16,9 @@ from regard.run.lock import held, holder
 from regard.run.run import Run
 
 DEEP = 3  # folders below the one that is asked for
+
+
+HEADS = ("run", "task", "recipe", "best", " steps", " size", " age", "state")
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,11 @@ class Overview:
         value = (self.scores or {}).get(self.best_by)
         return f"{self.best_by} {value:.4g}" if isinstance(value, int | float) else ""
 
+    def row(self) -> tuple[str, ...]:
+        """What a list of runs says of it, under `HEADS`."""
+        steps = f"{self.step:,}/{self.steps:,}" if self.steps else f"{self.step:,}"
+        return (str(self.folder), self.task, self.name, self.best, steps, size(self.bytes), self.age, self.state)
+
     @property
     def age(self) -> str:
         """How long ago anything changed in it."""
@@ -64,14 +73,14 @@ def overview(folder: Path) -> Overview:
     """One run, however damaged."""
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     stats = [path.stat() for path in files if path.exists()]
-    size, changed = sum(stat.st_size for stat in stats), max((stat.st_mtime for stat in stats), default=0.0)
+    bytes_held, changed = sum(stat.st_size for stat in stats), max((stat.st_mtime for stat in stats), default=0.0)
     try:
-        return _whole(Run.open(folder), size, changed)
+        return _whole(Run.open(folder), bytes_held, changed)
     except (InputError, OSError, AttributeError, TypeError) as error:  # whoever wrote it did not mean it to be read
-        return Overview(folder, folder.name, "damaged", bytes=size, changed=changed, said=str(error))
+        return Overview(folder, folder.name, "damaged", bytes=bytes_held, changed=changed, said=str(error))
 
 
-def _whole(run: Run, size: int, changed: float) -> Overview:
+def _whole(run: Run, held_bytes: int, changed: float) -> Overview:
     table, facts, saved = run.recipe, run.facts, run.checkpoints()
     task = table["task"] if isinstance(table.get("task"), dict) else {"kind": table.get("task", "")}
     last = _last_step(run)
@@ -89,7 +98,7 @@ def _whole(run: Run, size: int, changed: float) -> Overview:
         best_by=str(table.get("training", {}).get("checkpoints", {}).get("best_by", "loss")),
         best_step=best.step if best is not None else 0,
         scores=dict(progress.get("scores", {})),
-        bytes=size,
+        bytes=held_bytes,
         changed=changed,
     )
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import torch
-from rich.cells import cell_len
 from torch import Tensor
 
 from regard.datasets.data import Data, Report, Split
 from regard.errors import InputError
+from regard.figures import text_table
 from regard.listener import SILENT, Listener
 from regard.markup import block, table
 from regard.model.assembly import Assembly
@@ -66,16 +66,11 @@ class Table:
     rows: list[tuple[str, ...]]
 
     def __str__(self) -> str:
-        lines = [[head.strip() for head in self.heads], *self.rows]
-        wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-        right = [head[:1] == " " != head[1:2] for head in self.heads]
-        shown = lines if any(lines[0]) else self.rows
-        return "\n".join("  ".join(map(_padded, line, wide, right)).rstrip() for line in shown)
+        return text_table(self.heads, self.rows)
 
-
-def _padded(cell: str, wide: int, right: bool) -> str:
-    space = " " * (wide - cell_len(cell))
-    return space + cell if right else cell + space
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return table(self.heads, self.rows)
 
 
 class Evaluation(ABC):
@@ -101,7 +96,7 @@ class Evaluation(ABC):
 
     def _repr_html_(self) -> str:
         """The tables, in a notebook."""
-        return block(*(table(each.heads, each.rows) for each in self.tables() if each.rows))
+        return block(*(each._repr_html_() for each in self.tables() if each.rows))
 
     def beside(self, others: "Mapping[str, Evaluation]") -> Table | None:
         """This and other runs of the same task on the same data, a column each; None where there is nothing to say."""

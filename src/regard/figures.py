@@ -1,0 +1,47 @@
+"""Figures as people read them: counts, sizes, times, and columns that stand straight."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+
+def count(number: int | float) -> str:
+    """1234567 → 1.23M"""
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.0f}"
+
+
+def size(number: int | float) -> str:
+    """Bytes, in binary units."""
+    for unit, letter in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if number >= unit:
+            return f"{number / unit:.3g} {letter}"
+    return f"{number:.0f} B"
+
+
+def clock(seconds: float) -> str:
+    """3725 → 1:02:05"""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def is_right(head: str) -> bool:
+    """Whether a column is one of numbers: its head begins with one space."""
+    return head[:1] == " " != head[1:2]
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as plain text; heads that say nothing are left out."""
+    lines = [[head.strip() for head in heads], *rows]
+    wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    right = list(map(is_right, heads))
+    shown = lines if any(lines[0]) else rows
+    return "\n".join("  ".join(map(_padded, line, wide, right)).rstrip() for line in shown)
+
+
+def _padded(cell: str, wide: int, right: bool) -> str:
+    space = " " * (wide - cell_len(cell))
+    return space + cell if right else cell + space
