@@ -45,7 +45,7 @@ def train(
     `Validated`, …). `progress` shows how it goes: None does so in a notebook only; a `listener` hears it instead.
     ^C ends it after the step at hand, with all saved.
     """
-    named, overrides, out = _asked(recipe, overrides, out, start)
+    named, overrides, out = _asked(recipe, overrides, out, start, resume)
     if not callable(on_event):
         raise InputError(f"on_event: wanted what can be called with an event, given {type(on_event).__name__}")
     given = [repr(one) for one in (named, *overrides) if one]
@@ -81,7 +81,7 @@ def plan(
 
     Everything is checked as `train` does, a few steps are timed, and nothing is kept. `print` shows it as a table.
     """
-    named, overrides, out = _asked(recipe, overrides, out, start)
+    named, overrides, out = _asked(recipe, overrides, out, start, resume)
     with work_heard(progress, listener) as heard:
         return planned(named, *overrides, out=out, resume=resume, listener=heard)
 
@@ -90,7 +90,7 @@ Given = str | Mapping[str, Any]
 
 
 def _asked(
-    recipe: object, overrides: tuple[Override, ...], out: object, start: object
+    recipe: object, overrides: tuple[Override, ...], out: object, start: object, resume: object
 ) -> tuple[Given, tuple[Override, ...], Path | None]:
     """What is trained, what is changed of it, and where it goes; anything that is none of it is refused."""
     if isinstance(recipe, Recipe):
@@ -98,6 +98,8 @@ def _asked(
     named = fspath(recipe) if isinstance(recipe, PathLike) else recipe
     if not isinstance(named, str | Mapping):
         raise RecipeError(f"wanted a recipe (a name, a file, tables or a Recipe), given {type(recipe).__name__}")
+    if not isinstance(resume, bool):
+        raise InputError(f"resume: wanted True or False, given {resume!r}")
     if start is not None:
         overrides = (*overrides, {"from": str(name_of("start", start, "a run folder"))})
     return named, overrides, None if out is None else name_of("out", out, "the name of a folder")

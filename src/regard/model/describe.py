@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.errors import InputError
 from regard.model.assembly import Assembly, LanguageModel, Seq2Seq
 from regard.model.build import open_recipe
 from regard.model.cost import Flops, imagined, kept_for_backward
@@ -58,7 +59,13 @@ class Description:
 def describe(
     recipe: str | PathLike[str] | Mapping[str, Any] | Recipe, *overrides: Override, length: int = 128, batch: int = 16
 ) -> Description:
-    """A model in figures, without making its weights: fast and small for any size."""
+    """A model in figures, without making its weights: fast and small for any size.
+
+    `length` is that of a sequence in tokens, `batch` how many there are in a step of training. `print` shows it.
+    """
+    for name, given in (("length", length), ("batch", batch)):
+        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+            raise InputError(f"{name}: wanted a whole number of at least 1, given {given!r}")
     opened = open_recipe(recipe, overrides)
     with imagined():
         model: Assembly = opened.model.build()

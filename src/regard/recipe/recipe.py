@@ -92,8 +92,9 @@ class Recipe:
         part = {"task": self.task, "training": self.training}[section]
         if part is None:
             raise RecipeError(
-                f"task: missing; {self.name} says what to build, not what to train it for\n"
-                "`regard menu task` lists what there is; set one as task=NAME"
+                f"task: missing; {self.name} says what to build, not what to train it for\nset one as task=NAME; ",
+                call='print(regard.menu().slots["task"]) says which there are',
+                flag="`regard menu task` lists them",
             )
         return part
 

@@ -52,7 +52,7 @@ class Curve(list[Row]):
 
     def __str__(self) -> str:
         names = columns(self)
-        cells = [[f"{row[name]:,}" if name in row else "" for name in names] for row in self]
+        cells = [[_shown(row.get(name, "")) for name in names] for row in self]
         return text_table([f" {name}" for name in names], cells)
 
     def _repr_html_(self) -> str:
@@ -76,7 +76,7 @@ def rows(folder: Path) -> list[Row]:
             flat |= {key: value for key, value in entry.items() if key not in ("step", "valid")}
             numbers = {key: value for key, value in flat.items() if isinstance(value, int | float)}
             found[step] = {"step": step} | found.get(step, {}) | numbers
-    return [found[step] for step in sorted(found)]
+    return [found[step] for step in sorted(found) if found[step].keys() - {"step", "seconds"}]
 
 
 def as_csv(folder: Path) -> bytes:
@@ -177,6 +177,10 @@ def _line(axes: "Axes", table: list[Row], name: str, label: str, colour: str, st
     points = [(row["step"], row[name]) for row in table if name in row]
     if points:
         axes.plot(*zip(*points, strict=True), style, label=label, color=colour, markersize=3, linewidth=1.3)
+
+
+def _shown(value: int | float | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
 
 
 def _table(value: Any) -> dict[str, Any]:

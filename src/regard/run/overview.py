@@ -65,7 +65,7 @@ def runs(folder: str | Path = "runs") -> list[Overview]:
     """The runs in a folder and a little below it, those that changed last first."""
     top = place(folder)
     if not top.is_dir():
-        raise InputError(f"{folder}: no such folder; name one that holds runs (`regard train` makes them in runs/)")
+        raise InputError(f"{folder}: no such folder; name one that holds runs (training makes them in runs/)")
     return sorted((overview(path) for path in _below(top, DEEP)), key=lambda one: (-one.changed, str(one.folder)))
 
 

@@ -62,7 +62,8 @@ class Run:
         """A run that is there."""
         folder = place(folder)
         if not is_run(folder):
-            raise InputError(f"{folder}: not a run folder (no {RUN_RECIPE} in it); `regard train` makes one")
+            made = f"{folder}: not a run folder (no {RUN_RECIPE} in it); "
+            raise InputError(made, call="regard.train makes one", flag="`regard train` makes one")
         return cls(folder)
 
     def note(self, **facts: Any) -> None:
@@ -144,7 +145,8 @@ class Run:
                 "train a new one with a lower training.optimizer.learning_rate"
             )
         if found is None:
-            raise InputError(f"{self.folder}: no whole checkpoint in it yet; `regard train … --resume` goes on")
+            said = f"{self.folder}: no whole checkpoint in it yet; go on with "
+            raise InputError(said, call="regard.train(…, resume=True)", flag="`regard train … --resume`")
         if lost is not None:
             listener.say(f"{self.folder}: this run diverged at step {lost:,}; what answers is step {found.step:,}")
         return found
