@@ -1,8 +1,21 @@
-"""Figures as people read them: counts, sizes, times, and columns that stand straight."""
+"""Figures as people read them, the same wherever they are shown: scores, counts, sizes, times, and straight columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
+
+FINE = ("loss", "bits_per_byte")  # small numbers, of which more digits are read
+
+
+def figure(name: str, value: float) -> str:
+    """A loss of 1.2346 is 1.235, a BLEU of 27.345 is 27.35, and so it is in every table."""
+    return f"{value:.3f}" if name in FINE else f"{value:.2f}"
+
+
+def figures(scores: Mapping[str, object], between: str = "  ") -> str:
+    """All scores in a row, each after its name."""
+    shown = [(name, value) for name, value in scores.items() if isinstance(value, int | float)]
+    return between.join(f"{name} {figure(name, value)}" for name, value in shown)
 
 
 def count(number: int | float) -> str:

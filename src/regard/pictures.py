@@ -2,10 +2,13 @@
 
 import re
 import unicodedata
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter, warn
 
+from regard.disk import place
+from regard.disk import write as put
 from regard.errors import InputError
 from regard.listener import Listener
 
@@ -25,7 +28,12 @@ def check_ending(path: str | Path) -> Path:
     """The name of a picture, refused before any work is done if nothing could be drawn under it."""
     if Path(path).suffix.lower() not in ENDINGS:
         raise InputError(f"{path}: pictures are written as {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, by their ending")
-    return Path(path)
+    return place(path)
+
+
+def picture_in(path: str | Path, usual: str) -> Path:
+    """A picture by its own name, or by its usual name in a folder."""
+    return Path(path) if Path(path).suffix.lower() in ENDINGS else Path(path) / usual
 
 
 def plain(text: str) -> str:
@@ -51,32 +59,32 @@ def write(figure: "Figure", path: str | Path, listener: Listener | None = None) 
     """As PNG, SVG or PDF, by its ending. Whoever listens is told of letters that no font here has; else it is a
     Python warning."""
     path = check_ending(path)
+    content, missing = _drawn(figure, path.suffix, [USUAL])
+    fonts, without = _fonts_for(missing) if missing else ([], "")
+    if fonts:
+        content, _ = _drawn(figure, path.suffix, [USUAL, *fonts])
     path.parent.mkdir(parents=True, exist_ok=True)
-    missing = _save(figure, path, [USUAL])
-    if missing:
-        fonts, without = _fonts_for(missing)
-        if fonts:
-            _save(figure, path, [USUAL, *fonts])
-        if without:
-            said = _boxes(path, without)
-            warn(said, stacklevel=3) if listener is None else listener.say(said)
+    put(path, content)
+    if without:
+        said = _boxes(path, without)
+        warn(said, stacklevel=3) if listener is None else listener.say(said)
     return path
 
 
-def _save(figure: "Figure", path: Path, fonts: list[str]) -> str:
-    """Draw with these fonts; the letters that none of them has."""
+def _drawn(figure: "Figure", ending: str, fonts: list[str]) -> tuple[bytes, str]:
+    """A picture with these fonts, and the letters that none of them has."""
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
         text.set_fontfamily(fonts)
     with catch_warnings(record=True) as heard:
         simplefilter("always")
-        figure.savefig(path, dpi=130)
+        figure.savefig(made := BytesIO(), dpi=130, format=ending[1:].lower())
     found = [MISSING.match(str(one.message)) for one in heard]
     for one, glyph in zip(heard, found, strict=True):
         if glyph is None:
             warn(one.message, stacklevel=3)
-    return "".join(dict.fromkeys(chr(int(glyph[1])) for glyph in found if glyph is not None))
+    return made.getvalue(), "".join(dict.fromkeys(chr(int(glyph[1])) for glyph in found if glyph is not None))
 
 
 def _fonts_for(letters: str) -> tuple[list[str], str]:

@@ -1,20 +1,24 @@
 """A trained run, opened for use."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
 from regard.markup import block, said
 from regard.model.assembly import Assembly
+from regard.model.device import chosen_device
 from regard.model.quantize import quantize
 from regard.model.weights import fit, load, shell
 from regard.recipe import Recipe
+from regard.recipe.override import Override
 from regard.recipe.plugins import check_needs
-from regard.recipe.read import put
+from regard.recipe.read import keys, put
 from regard.run import Run
 from regard.run.pack import pack as packed
 from regard.tasks.task import Task
@@ -30,6 +34,7 @@ class Trained:
     step: int
     task: Task
     model: Assembly
+    int8: bool = False
 
     def __repr__(self) -> str:
         size = sum(parameter.numel() for parameter in self.model.parameters())
@@ -43,34 +48,70 @@ class Trained:
         """What answers with it: a `Translator`, say."""
         return self.task.answerer(self.model)
 
+    def answering(self, *overrides: Override) -> "Trained":
+        """The same model, answering otherwise: `answering("decoding.beam_size=1")`."""
+        if not overrides:
+            return self
+        recipe = _changed(self.recipe, overrides)
+        return replace(self, recipe=recipe, task=recipe.wants("task").build(self.run.files))
+
 
 def open_run(
-    folder: str | Path, *overrides: str, listener: Listener = SILENT, device: str = "cpu", int8: bool = False
+    folder: str | Path | Run,
+    *overrides: Override,
+    listener: Listener = SILENT,
+    device: str = "auto",
+    int8: bool = False,
 ) -> Trained:
     """The best checkpoint of a run, checked against the recipe before anything is built.
 
-    `overrides` change how it answers (`decoding.beam_size=1`), never what it is. `int8` rounds all matrices to
-    eight bits: faster on a CPU, a little less exact. Neither the training data nor the optimizer's state is needed.
+    `overrides` change how it answers (`"decoding.beam_size=1"`), never what it is. `device` is where: cpu, cuda, cuda:1,
+    or auto, a GPU if there is one. `int8` rounds all matrices to eight bits: faster on a CPU, a little less exact.
+    Neither the training data nor the optimizer's state is needed.
     """
+    if not isinstance(folder, str | Path | Run):
+        raise InputError(f"wanted a run folder, given {type(folder).__name__} {folder!r}")
+    if not isinstance(int8, bool):
+        raise InputError(f"int8: wanted True or False, given {int8!r}")
+    where = chosen_device(device, int8)
     run = Run.open(Path(folder))
-    check_needs(folder, MENU.parts)
-    own = Recipe.check(run.recipe, MENU)
-    _only_at_use(overrides, own)
-    recipe = Recipe.check(put(own.table(), overrides), MENU) if overrides else own
+    check_needs(run.folder, MENU.parts)
+    recipe = _changed(Recipe.check(run.recipe, MENU), overrides)
     checkpoint = run.for_use(listener)
     model: Assembly = shell(recipe.model.build)
     fit(model, checkpoint.shapes())
     task: Task = recipe.wants("task").build(run.files)
     for key, size in task.sizes().items():
         if getattr(recipe.model, key) != size:
-            raise InputError(f"{folder}: {key} is {getattr(recipe.model, key):,} in the recipe, {size:,} in its files")
-    load(model, checkpoint.weights())
+            raise InputError(
+                f"{run.folder}: {key} is {getattr(recipe.model, key):,} in the recipe, {size:,} in its files"
+            )
+    listener.at("reading the weights")
+    weights = checkpoint.weights()
+    _refuse_no_numbers(run, checkpoint.step, weights)
+    load(model, weights)
     if int8:
         quantize(model)
-    return Trained(run, recipe, checkpoint.step, task, model.to(device).eval())
+    return Trained(run, recipe, checkpoint.step, task, model.to(where).eval(), int8)
 
 
-def pack(run: str | Path, out: str | Path, listener: Listener = SILENT) -> Run:
+def _changed(recipe: Recipe, overrides: Sequence[Override]) -> Recipe:
+    """With other answers than the recipe's own."""
+    _only_at_use(overrides, recipe)
+    return Recipe.check(put(recipe.table(), overrides), MENU) if overrides else recipe
+
+
+def _refuse_no_numbers(run: Run, step: int, weights: "dict[str, torch.Tensor]") -> None:
+    """Weights of a training that went astray answer nothing: which ones, before anything is asked of them."""
+    for name, tensor in weights.items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise InputError(
+                f"{run.folder}: {name} holds no numbers (NaN or infinite) at step {step:,}: the training diverged\n"
+                "train a new run with a lower training.optimizer.learning_rate"
+            )
+
+
+def pack(run: str | Path | Run, out: str | Path, listener: Listener = SILENT) -> Run:
     """Copy what it takes to use a run into a new folder: its best weights, recipe, tokenizers and a card."""
     opened = Run.open(Path(run))
     return packed(opened, out, task_of(Recipe.check(opened.recipe, MENU)).example, listener)
@@ -83,9 +124,8 @@ def task_of(recipe: Recipe) -> type[Task]:
     return entry
 
 
-def _only_at_use(overrides: Sequence[str], recipe: Recipe) -> None:
+def _only_at_use(overrides: Sequence[Override], recipe: Recipe) -> None:
     known = task_of(recipe).at_use
-    for override in overrides:
-        key = override.partition("=")[0].strip()
+    for key in keys(overrides):
         if not any(key == one or key.startswith(f"{one}.") for one in known):
             raise RecipeError(f"{key}: cannot be changed once a run is trained; what can is {', '.join(known)}")

@@ -1,15 +1,19 @@
 """What is done with trained runs: the calls behind the verbs of the command line."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from regard.datasets.data import Split
-from regard.errors import InputError
+from regard.datasets.data import Data, Split
+from regard.decoding.resize import beam_keys
+from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
 from regard.looking.alignment import Alignment
 from regard.model.mode import evaluating
+from regard.recipe.override import Override
+from regard.recipe.read import keys
 from regard.run import Run
+from regard.tasks.evaluation import Scored
 from regard.tasks.task import Evaluation, Exam
 from regard.tasks.translation import Translated, Translator
 from regard.trained import Trained, open_run
@@ -18,48 +22,105 @@ RunLike = str | Path | Run | Trained
 """A run: its folder, what `train` returned, or what `open_run` opened."""
 
 
-def opened(run: RunLike) -> Trained:
-    """Any way to name a run, opened for use."""
+def opened(
+    run: RunLike,
+    *overrides: Override,
+    beam: int = 0,
+    device: str | None = None,
+    int8: bool = False,
+    listener: Listener = SILENT,
+) -> Trained:
+    """Any way to name a run, opened for use; `beam` is short for keys of its decoding."""
     if isinstance(run, Trained):
-        return run
-    if isinstance(run, str | Path | Run):
-        return open_run(run.folder if isinstance(run, Run) else run)
-    raise InputError(f"wanted a run (its folder, or what train or open_run returned), given {_named(run)}")
+        if device is not None or int8:
+            raise InputError("this run is open already: say device= and int8= where it is opened, in open_run")
+        return run.answering(*_beam(run.recipe.table(), beam, overrides), *overrides)
+    if not isinstance(run, str | Path | Run):
+        raise InputError(f"wanted a run (its folder, or what train or open_run returned), given {named(run)}")
+    found = run if isinstance(run, Run) else Run.open(Path(run))
+    more = [*_beam(found.recipe, beam, overrides), *overrides]
+    return open_run(found.folder, *more, listener=listener, device=device or "auto", int8=int8)
+
+
+def _beam(recipe: Mapping[str, object], beam: int, overrides: Sequence[Override]) -> list[str]:
+    """What a size of the beam asks of a recipe; what else is said of decoding is said besides."""
+    decoding = recipe.get("decoding", {})
+    made = beam_keys(decoding if isinstance(decoding, Mapping) else {"kind": decoding}, beam)
+    twice = sorted({"decoding.kind", "decoding.beam_size"} & set(keys(overrides))) if made else []
+    if twice:
+        raise RecipeError(
+            f"{twice[0]}: the beam is said twice; leave this out, or ", call=f"beam={beam}", flag=f"--beam {beam}"
+        )
+    return made
 
 
 def evaluate(
     run: RunLike,
-    *,
+    *overrides: Override,
     on: str | Path = "",
     split: Split | None = None,
     like: RunLike | None = None,
+    beam: int = 0,
+    device: str | None = None,
+    int8: bool = False,
     stopped: Callable[[], bool] = lambda: False,
     listener: Listener = SILENT,
 ) -> Evaluation:
     """Score a run on its own test data (validation data, if it has none), on other files, or `like` another run."""
     if not isinstance(on, str | Path):
-        raise InputError(f"on: wanted the name of files, given {_named(on)}")
+        raise InputError(f"on: wanted the name of files, given {named(on)}")
     if split is not None and split not in get_args(Split):
         raise InputError(f"split: wanted {', '.join(get_args(Split))}, given {split!r}")
-    trained = opened(run)
-    data = trained.task.data_from(str(on)) if str(on) else (trained if like is None else opened(like)).task.data
+    trained = opened(run, *overrides, beam=beam, device=device, int8=int8, listener=listener)
+    data, chosen = _examined(trained, str(on), split, trained if like is None else opened(like))
+    with evaluating(trained.model):
+        found = trained.task.evaluate(trained.answerer, Exam(data, chosen, stopped=stopped, listener=listener))
+    if found is None:
+        raise KeyboardInterrupt
+    how = trained.task.manner(trained.answerer) + (", int8" if trained.int8 else "")
+    return found.of(Scored(data.called(chosen), chosen, trained.step, how, data.fingerprint()))
+
+
+def _examined(trained: Trained, on: str, split: Split | None, like: Trained) -> tuple[Data[object], Split]:
+    """The data that a run is to be scored on, and which part of them."""
+    data = trained.task.data_from(on) if on else like.task.data
     chosen: Split = split or ("test" if data.has("test") else "valid")
     if not data.has(chosen):
         raise InputError(f"no {chosen} data to evaluate on; ", call="name files with on=…", flag="name files with --on")
-    exam = Exam(data, chosen, stopped=stopped, listener=listener)
-    with evaluating(trained.model):
-        found = trained.task.evaluate(trained.answerer, exam)
-    if found is None:
-        raise KeyboardInterrupt
-    return found
+    return data, chosen
+
+
+def compare(runs: Sequence[Trained]) -> list[str]:
+    """Refuse runs that nothing can be said of side by side; what must be minded with the others."""
+    first, said = runs[0], list[str]()
+    for other in runs[1:]:
+        kinds = [one.recipe.wants("task").kind for one in (first, other)]
+        two = f"{first.run.folder} and {other.run.folder}"
+        if kinds[0] != kinds[1]:
+            raise InputError(f"{two} cannot be compared: the task of one is {kinds[0]}, of the other {kinds[1]}")
+        if first.run.facts.get("data") != other.run.facts.get("data"):
+            said.append(
+                f"{two} learnt from other data; both are scored on those of {first.run.folder}, "
+                f"of which {other.run.folder} may have seen some"
+            )
+        said += [f"{two}: {why}" for why in first.task.unlike(other.task)]
+    return said
 
 
 def translate(
-    run: RunLike, texts: str | Iterable[str], *, beam: int = 0, n_best: int = 1, listener: Listener = SILENT
+    run: RunLike,
+    texts: str | Iterable[str],
+    *overrides: Override,
+    beam: int = 0,
+    n_best: int = 1,
+    device: str | None = None,
+    int8: bool = False,
+    listener: Listener = SILENT,
 ) -> list[Translated]:
     """Translate a text or several, of any length, with a trained run: as many answers, in their order."""
     rows = checked(texts)
-    translator = translator_of(run).resized(beam, n_best)
+    trained = opened(run, *overrides, device=device, int8=int8, listener=listener)
+    translator = translator_of(trained).resized(beam, n_best)
     found: dict[int, Translated] = {}
     for number, one in translator.stream(rows):
         found[number] = one
@@ -67,12 +128,12 @@ def translate(
     return [found[number] for number in range(len(rows))]
 
 
-def align(run: RunLike, source: str, target: str = "") -> Alignment:
+def align(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:
     """Where a translator looks while it writes `target`, or what it would write itself."""
     (asked,), said = checked([source]), checked([target])[0]
     if not asked.strip():
         raise InputError("nothing to look at: the source is empty")
-    translator = translator_of(run)
+    translator = translator_of(opened(run, device=device))
     return translator.align(asked, said or translator.translate([asked])[0].text)
 
 
@@ -87,18 +148,27 @@ def translator_of(run: RunLike) -> Translator:
 def checked(texts: object) -> list[str]:
     """One text or any number of them (a list, a generator, the lines of a file), each of which must be one."""
     if isinstance(texts, str):
-        return [texts]
+        return [_text(texts, "the text")]
     if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
-        raise InputError(f"wanted a text or several texts, given {_named(texts)}")
+        raise InputError(f"wanted a text or several texts, given {named(texts)}")
     rows = []
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise InputError(f"texts[{number}]: wanted a text, given {_named(text)}")
-        rows.append(text)
+            raise InputError(f"texts[{number}]: wanted a text, given {named(text)}")
+        rows.append(_text(text, f"texts[{number}]"))
     return rows
 
 
-def _named(given: object) -> str:
+def _text(text: str, place: str) -> str:
+    """Half of a character that takes two, or a byte that is no character, can be encoded by nobody."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{place}: not Unicode text: {text[error.start : error.end]!r} in it") from error
+    return text
+
+
+def named(given: object) -> str:
     """What somebody gave instead, and what mends it."""
     if isinstance(given, bytes):
         return "bytes; decode them first: .decode('utf-8')"

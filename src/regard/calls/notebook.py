@@ -5,7 +5,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any
 
-from regard.figures import clock
+from regard.figures import clock, figures
 from regard.listener import Listener
 from regard.markup import Point, bar, block, curves, said, table
 from regard.training.events import Ended, Event, Prepared, Started, Step, Validated
@@ -83,7 +83,7 @@ class Board(Listener):
         """All that is known by now."""
         share = f"{self._done:,}/{self._total:,}" if self._total else f"{self._done:,}" if self._done else ""
         live = f"{said(self._work)} {bar(self._done / self._total) if self._total else ''} {share} {said(self._left())}"
-        best = "  ".join(f"{name} {value:.4g}" for name, value in self._best.items())
+        best = figures(self._best)
         return block(
             f"<b>{said(self._head)}</b>" if self._head else "",
             table(("", ""), self._rows) if self._rows else "",

@@ -8,6 +8,7 @@ from regard.calls.hearing import work_heard
 from regard.datasets.data import Split
 from regard.listener import Listener
 from regard.looking.alignment import Alignment
+from regard.recipe.override import Override
 from regard.tasks.task import Evaluation
 from regard.tasks.translation import Translated
 from regard.verbs import RunLike
@@ -15,45 +16,58 @@ from regard.verbs import RunLike
 
 def evaluate(
     run: RunLike,
-    *,
+    *overrides: Override,
     on: str | Path = "",
     split: Split | None = None,
     like: RunLike | None = None,
+    beam: int = 0,
+    device: str | None = None,
+    int8: bool = False,
     progress: bool | None = None,
     listener: Listener | None = None,
 ) -> Evaluation:
     """Score a run on its own test data (validation data, if it has none), on other files, or `like` another run.
 
-    `run` is a run folder, what `train` returned, or what `open_run` opened. `print` shows the tables; `scores` and
-    `facts()` are the figures. `progress` shows how far it is: None does so in a notebook only.
+    `run` is a run folder, what `train` returned, or what `open_run` opened. `overrides` such as
+    `"decoding.length_penalty=0.6"` and `beam` (1 is greedy, 0 as the recipe says) change how it answers; `device` is
+    cpu, cuda, cuda:1 or auto, and `int8` makes it faster on a CPU. `print` shows the tables; `scores` and `facts()`
+    are the figures, `scored` says what they are about. `progress` shows how far it is: None does so in a notebook only.
     """
     with work_heard(progress, listener) as heard:
-        return verbs.evaluate(run, on=on, split=split, like=like, listener=heard)
+        return verbs.evaluate(
+            run, *overrides, on=on, split=split, like=like, beam=beam, device=device, int8=int8, listener=heard
+        )
 
 
 def translate(
     run: RunLike,
     texts: str | Iterable[str],
-    *,
+    *overrides: Override,
     beam: int = 0,
     n_best: int = 1,
+    device: str | None = None,
+    int8: bool = False,
     progress: bool | None = None,
     listener: Listener | None = None,
 ) -> list[Translated]:
     """Translate a text or several, of any length, with a trained run: as many answers, in their order.
 
-    `beam` is the number of hypotheses (1 is greedy, 0 as the recipe says), `n_best` how many of them are returned.
-    `progress` shows how far it is: None does so in a notebook only.
+    `beam` is the number of hypotheses (1 is greedy, 0 as the recipe says), `n_best` how many of them are returned;
+    `overrides` such as `"decoding.length_penalty=0.6"` change what else the recipe says of answering. `device` is cpu,
+    cuda, cuda:1 or auto, and `int8` makes it faster on a CPU. `progress` shows how far it is: None does so in a
+    notebook only.
     """
     with work_heard(progress, listener) as heard:
-        return verbs.translate(run, texts, beam=beam, n_best=n_best, listener=heard)
+        return verbs.translate(
+            run, texts, *overrides, beam=beam, n_best=n_best, device=device, int8=int8, listener=heard
+        )
 
 
-def align(run: RunLike, source: str, target: str = "") -> Alignment:
+def align(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:
     """Where a translator looks while it writes `target`, or what it would write itself: words beside words."""
-    return verbs.align(run, source, target)
+    return verbs.align(run, source, target, device=device)
 
 
-def look(run: RunLike, source: str, target: str = "") -> Alignment:
+def look(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:
     """What a trained model looks at: of a translator, the alignment of what it writes with its source."""
-    return verbs.align(run, source, target)
+    return verbs.align(run, source, target, device=device)

@@ -17,7 +17,7 @@ from regard.commands.show import console, line
 from regard.commands.streams import is_gone, let_go
 from regard.commands.streams import say as tell_errors
 from regard.disk.files import json_text
-from regard.figures import clock, count
+from regard.figures import clock, count, figures
 from regard.listener import Listener
 from regard.training.events import Ended, Event, Prepared, Started, Step, Validated
 from regard.training.stop import Stop
@@ -161,7 +161,7 @@ class Reporter(Listener):
         return [f"step {far}  loss {loss:.3f}  {speed}  {left} left", *shorter, f"{far}  {loss:.3f}  {left}", far]
 
     def _scores(self, event: Validated) -> None:
-        scores = "  ".join(f"{name} {value:.4g}" for name, value in event.scores.items())
+        scores = figures(event.scores)
         if scores:  # else nothing is held out
             best = ("  best so far", "green") if event.best else ""
             self._line(f"step {event.step:,}  validation: {scores}", best)

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from regard.commands.show import as_json, columns, console
-from regard.figures import count, size
+from regard.figures import count, figures, size
 
 if TYPE_CHECKING:
     from regard.run.overview import Overview
@@ -136,4 +136,4 @@ def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
 
 
 def _scores(scores: dict[str, Any]) -> str:
-    return "  ".join(f"{name} {value:.4g}" for name, value in scores.items() if isinstance(value, int | float))
+    return figures(scores)

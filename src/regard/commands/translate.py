@@ -1,8 +1,8 @@
 """regard translate: sentences, files or a pipe."""
 
 import json as jsons
+import re
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,77 +14,113 @@ from regard.datasets.lines import one_line
 from regard.errors import InputError
 
 if TYPE_CHECKING:
+    from regard.looking.alignment import Alignment
     from regard.tasks.translation import Translated, Translator
 
 TOGETHER = 1024  # lines translated at a time, where so many are waiting
+KEY = re.compile(r"(decoding|task|data|model|training|tokenizer)\.[a-z_0-9.]+=\S*")
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress; warnings and errors are still said.")]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1; auto takes a GPU if there is one.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="a.b=c", help="How it answers, such as decoding.length_penalty=0.6; may be repeated."
+    ),
+]
 
 
 def translate(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     text: Annotated[list[str] | None, typer.Argument(help="Texts; from --file or a pipe if not said.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A text file, a text a line; .gz and .xz are unpacked.")] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(help="A text file, a text a line; .gz and .xz are unpacked; may be repeated; - is a pipe."),
+    ] = None,
     beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
     n_best: Annotated[int, typer.Option(min=1, help="How many translations of each.")] = 1,
+    set_: Set = None,
     attention: Annotated[bool, typer.Option("--attention", help="Draw which words were looked at.")] = False,
+    device: Device = "auto",
     int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
     shortlist: Annotated[bool, typer.Option("--shortlist", help="Score only likely words: faster.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON line per text, for machines.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Translate with a trained run: order and empty lines are kept, long texts are split into sentences."""
+    """Translate with a trained run: order and empty lines are kept, long texts are split into sentences.
+
+    regard translate runs/mine 'Guten Abend.' --beam 5 --set decoding.length_penalty=0.6
+
+    regard translate runs/mine --file in.txt.gz > out.txt
+    """
+    from regard.commands.asked import asked_lines
     from regard.commands.waiting import waiting
-    from regard.trained import open_run
-    from regard.verbs import translator_of
+    from regard.decoding.resize import check_sizes
+    from regard.verbs import opened, translator_of
 
-    lines = _lines(text, file)
-    keys = ["task.shortlist=true"] if shortlist else []
-    trained = open_run(run, *keys, listener=Shown(), int8=int8)
-    translator = translator_of(trained).resized(beam, n_best)
-    shown = 0
-    for some in waiting(lines, TOGETHER):
+    check_sizes(beam, n_best)
+    lines = asked_lines(_no_keys(text or []), file or [])
+    keys = [*(set_ or ()), *(["task.shortlist=true"] if shortlist else [])]
+    with Shown(quiet) as heard:
+        trained = opened(run, *keys, device=device, int8=int8, listener=heard)
+        translator = translator_of(trained).resized(beam, n_best)
+        writer = _Writer(translator, heard, n_best, attention, json)
+        for some in waiting(lines, TOGETHER):
+            writer.answer(some)
+        if not writer.shown:
+            heard.say("nothing was translated: there was no line")
+
+
+def _no_keys(texts: list[str]) -> list[str]:
+    """Texts; what looks like a key of a recipe was not meant to be translated."""
+    for text in texts:
+        if KEY.fullmatch(text):
+            raise InputError(f"{text}: a key is set with --set {text}; as a text it is taken from --file or a pipe")
+    return texts
+
+
+class _Writer:
+    """Answers in the order of the questions, each as soon as those before it are written."""
+
+    def __init__(self, translator: "Translator", heard: Shown, n_best: int, attention: bool, json: bool) -> None:
+        self.translator, self.heard, self.n_best, self.attention, self.json = translator, heard, n_best, attention, json
+        self.shown = 0
+
+    def answer(self, texts: list[str]) -> None:
+        """Some more texts."""
         ready: dict[int, Translated] = {}
-        first = shown
-        for number, found in translator.stream(some, first=first):
+        first = self.shown
+        for number, found in self.translator.stream(texts, first=first):
             ready[first + number] = found
-            while shown in ready:
-                _write(translator, ready.pop(shown), n_best, attention, json)
-                shown += 1
+            while self.shown in ready:
+                self.heard.clear()
+                self._write(ready.pop(self.shown))
+                self.shown += 1
+            if not sys.stdout.isatty():  # else the answers themselves are what is seen
+                self.heard.at("translating", self.shown)
 
+    def _write(self, found: "Translated") -> None:
+        best = list(zip(found.texts, found.scores, strict=True))
+        if self.json:
+            row = {"source": found.source, "translations": [{"text": text, "score": score} for text, score in best]}
+            seen = self._seen(found)
+            print(jsons.dumps(row | ({"attention": vars(seen)} if seen else {}), ensure_ascii=False), flush=True)
+            return
+        for text, score in best:
+            line = one_line(text)
+            print(line if self.n_best == 1 else f"{score:.3f}\t{line}", flush=True)
+        if (seen := self._seen(found)) is not None:
+            console.print(f"\n{seen}\n", markup=False)
 
-def _lines(text: list[str] | None, file: Path | None) -> Iterator[str]:
-    if text:
-        return iter(text)
-    if file is None and sys.stdin.isatty():
-        raise InputError("nothing to translate: give a text, --file, or a pipe")
-    return _read(file)
+    def _seen(self, found: "Translated") -> "Alignment | None":
+        """Where it looked; a model that looks nowhere says so once, and answers all the same."""
+        if not self.attention or not found.source.strip():
+            return None
+        from regard.looking.alignment import NoAttentionError
 
-
-def _read(file: Path | None) -> Iterator[str]:
-    from regard.datasets.lines import bare_lines, raw_lines
-
-    for number, line in enumerate(raw_lines(file) if file else bare_lines(_pipe()), 1):
         try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{file or 'the pipe'}: line {number}: not UTF-8") from error
-
-
-def _pipe() -> Iterable[bytes]:
-    """Standard input, opened anew: Python aborts at its end if a thread still waits in the one it closes itself."""
-    try:
-        return open(sys.stdin.fileno(), "rb", closefd=False)
-    except OSError:  # not a file of the system
-        return sys.stdin.buffer
-
-
-def _write(translator: "Translator", found: "Translated", n_best: int, attention: bool, json: bool) -> None:
-    best = list(zip(found.texts, found.scores, strict=True))
-    seen = translator.align(found.source, found.text) if attention and found.source.strip() else None
-    if json:
-        row = {"source": found.source, "translations": [{"text": text, "score": score} for text, score in best]}
-        print(jsons.dumps(row | ({"attention": vars(seen)} if seen else {}), ensure_ascii=False), flush=True)
-        return
-    for text, score in best:
-        line = one_line(text)
-        print(line if n_best == 1 else f"{score:.3f}\t{line}", flush=True)
-    if seen is not None:
-        console.print(f"\n{seen}\n", markup=False)
+            return self.translator.align(found.source, found.text)
+        except NoAttentionError as error:
+            self.attention = False
+            self.heard.say(f"--attention: {error}")
+            return None

@@ -14,6 +14,7 @@ from regard.listener import Listener
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 Row = TypeVar("Row")
+SHOWN = 4  # files that are named where rows are spoken of
 
 __all__ = ["SPLITS", "Data", "Report", "Split", "dice", "note_few", "short_hash"]
 
@@ -54,6 +55,12 @@ class Data(ABC, Generic[Row]):
     def files(self, split: Split) -> list[str]:
         """The names of the files a split is read from, as people know them."""
         return []
+
+    def called(self, split: Split) -> str:
+        """What people know the rows of a split by: their files, or what makes them."""
+        files = self.files(split)
+        more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
+        return ", ".join(files[:SHOWN]) + more if files else f"{type(self).__name__.lower()} data"
 
     def fingerprint(self) -> str:
         """Changes whenever what `read` gives would change. It is taken once, when first asked for: after that, files

@@ -6,7 +6,7 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from io import BufferedIOBase
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from regard.errors import InputError
 from regard.listener import Listener
 
 BREAKS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
+MAGIC: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
 PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".xz": lzma.open}
 EVERY = 1000  # lines between two looks at how far a file is read
 
@@ -47,6 +48,15 @@ def raw_lines(path: Path, meter: Meter | None = None) -> Iterator[bytes]:
             if meter is not None and number % EVERY == 0:
                 meter.at(path, plain.tell())
             yield line
+
+
+def pipe_lines(pipe: Any) -> Iterator[bytes]:
+    """The same of a pipe, as its lines come; whether they are packed is seen at the first bytes."""
+    with _refusals(Path("the pipe")):
+        buffered = pipe if isinstance(pipe, BufferedReader) else BufferedReader(pipe)
+        start = buffered.peek(len(max(MAGIC, key=len)))
+        opener = next((opener for magic, opener in MAGIC.items() if start.startswith(magic)), None)
+        yield from bare_lines(opener(buffered) if opener else buffered)
 
 
 def head(path: Path, most: int) -> bytes:

@@ -1,6 +1,6 @@
 """Sentence pairs: a source, and a target that translates it."""
 
-from regard.datasets.data import Data
+from regard.datasets.data import Data, Split
 
 Pair = tuple[str, str]
 
@@ -11,3 +11,6 @@ class Pairs(Data[Pair]):
     source: str
     """The language, or whatever else the source side is called."""
     target: str
+
+    def called(self, split: Split) -> str:
+        return f"{super().called(split)} ({self.source} → {self.target})"

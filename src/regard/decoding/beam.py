@@ -25,6 +25,8 @@ class Beam(Search):
     request that is done leaves.
     """
 
+    in_title = ("beam_size", "n_best")
+
     def __init__(
         self,
         *,
@@ -44,6 +46,10 @@ class Beam(Search):
         super().__init__(min_length, no_repeat_ngram_size)
         self.hypotheses = self.beam_size = beam_size
         self.length_penalty, self.n_best = finite("length_penalty", length_penalty), n_best
+
+    @property
+    def title(self) -> str:
+        return f"beam of {self.beam_size}" + (f", {self.n_best} best" if self.n_best > 1 else "")
 
     def start(self, active: list[Active], device: torch.device) -> Running:
         running = super().start(active, device)

@@ -3,7 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from inspect import signature
+from itertools import compress
+from typing import ClassVar, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -82,10 +84,24 @@ class Search(ABC):
 
     hypotheses = 1
     """Rows of a request that take each step side by side."""
+    in_title: ClassVar[tuple[str, ...]] = ()
+    """Options that the title says already."""
 
     def __init__(self, min_length: int = 0, no_repeat_ngram_size: int = 0) -> None:
         self.min_length = whole("min_length", min_length, 0)
         self.no_repeat_ngram_size = whole("no_repeat_ngram_size", no_repeat_ngram_size, 0)
+
+    def __str__(self) -> str:
+        """As people say it: the kind of search, and what it does otherwise than usual."""
+        usual = signature(type(self)).parameters
+        more = [f"{name} {getattr(self, name)}" for name in usual if name not in self.in_title]
+        unlike = [getattr(self, name) != usual[name].default for name in usual if name not in self.in_title]
+        return ", ".join([self.title, *compress(more, unlike)])
+
+    @property
+    def title(self) -> str:
+        """The kind of search in a word or two."""
+        return type(self).__name__.lower()
 
     def start(self, active: list[Active], device: torch.device) -> Running:
         """Requests before their first step."""

@@ -28,9 +28,11 @@ def reason(error: Exception) -> str:
 
 
 def write(path: Path, content: bytes) -> None:
-    """The whole file or the old one, whenever the power goes."""
+    """The whole file or the old one, whenever the power goes. A link that is there is replaced, never followed."""
     part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
+    part.unlink(missing_ok=True)
+    new = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with os.fdopen(new, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -17,6 +17,10 @@ from regard.pictures import canvas, check_ending, plain, write
 SHADES = " ░▒▓█"
 
 
+class NoAttentionError(InputError):
+    """Of a model that looks nowhere nothing can be drawn; it answers all the same."""
+
+
 @dataclass(frozen=True)
 class Alignment:
     """Weights of written words (rows) on source words (columns), the mean over heads and layers."""
@@ -65,7 +69,7 @@ def align(model: Seq2Seq, source: Sequence[int], inputs: Sequence[int]) -> list[
         model.states(ids, written, torch.tensor([len(source)], device=device))
     looks = [sight.weights for name, sight in seen.items() if _across(name) and sight.seen]
     if not looks:
-        raise InputError("this model has no attention to the source: it knows it by one fixed vector")
+        raise NoAttentionError("this model has no attention to the source to draw: it knows it by one fixed vector")
     weights: list[list[float]] = torch.stack([look[0].mean(0) for look in looks]).mean(0).tolist()
     return weights
 

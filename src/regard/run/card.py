@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from regard.figures import figures
 from regard.run.checkpoint import WEIGHTS
 from regard.run.run import Run
 
@@ -68,8 +69,7 @@ def _row(one: dict[str, Any]) -> str:
 
 
 def _scores(scores: dict[str, Any]) -> str:
-    found = [f"{name} {value:.4g}" for name, value in scores.items() if isinstance(value, int | float)]
-    return ", ".join(found) or "none"
+    return figures(scores, ", ") or "none"
 
 
 def _diverged(at: Any, step: int) -> list[str]:

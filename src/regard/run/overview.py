@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.disk import place, room
 from regard.errors import InputError
-from regard.figures import size
+from regard.figures import figure, size
 from regard.recipe.read import is_run
 from regard.run import history
 from regard.run.create import CHECKPOINTS, FACTS
@@ -44,7 +44,7 @@ class Overview:
     def best(self) -> str:
         """The best score in a word, such as `bleu 31.4`."""
         value = (self.scores or {}).get(self.best_by)
-        return f"{self.best_by} {value:.4g}" if isinstance(value, int | float) else ""
+        return f"{self.best_by} {figure(self.best_by, value)}" if isinstance(value, int | float) else ""
 
     def row(self) -> tuple[str, ...]:
         """What a list of runs says of it, under `HEADS`."""

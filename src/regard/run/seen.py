@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from regard.figures import figures
 from regard.markup import Point, block, curves, said, table
 
 
@@ -38,8 +39,7 @@ def _facts(run: Logged) -> list[tuple[str, str]]:
     validations = _validations(history)
     if validations:
         scores = {name: value for name, value in validations[-1].items() if name != "step"}
-        shown = "  ".join(f"{name} {value:.4g}" for name, value in scores.items() if isinstance(value, int | float))
-        facts.append(("validation", shown))
+        facts.append(("validation", figures(scores)))
     return facts
 
 

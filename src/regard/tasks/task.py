@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import torch
@@ -11,10 +10,10 @@ from torch import Tensor
 
 from regard.datasets.data import Data, Report, Split
 from regard.errors import InputError
-from regard.figures import text_table
 from regard.listener import SILENT, Listener
-from regard.markup import block, table
 from regard.model.assembly import Assembly
+from regard.tasks.evaluation import Evaluation as Evaluation
+from regard.tasks.evaluation import Table as Table
 
 Kept = Mapping[str, bytes]
 """What a run keeps for its task: the contents of files by their names."""
@@ -56,59 +55,6 @@ class Loss:
 
     total: Tensor
     plain: Tensor
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table for people: heads that begin with a space stand over columns of numbers."""
-
-    heads: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-    def __str__(self) -> str:
-        return text_table(self.heads, self.rows)
-
-    def _repr_html_(self) -> str:
-        """The same in a notebook."""
-        return table(self.heads, self.rows)
-
-
-class Evaluation(ABC):
-    """How good a model is on data it has not seen."""
-
-    scores: dict[str, float]
-    """By the names of the task's `metrics`."""
-
-    @abstractmethod
-    def facts(self) -> dict[str, Any]:
-        """All figures, as JSON can hold them."""
-
-    @abstractmethod
-    def tables(self) -> list[Table]:
-        """What people read, the most important first."""
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(each) for each in self.tables() if each.rows)
-
-    def __repr__(self) -> str:
-        scores = ", ".join(f"{name}={value:.4g}" for name, value in self.scores.items())
-        return f"{type(self).__name__}({scores})"
-
-    def _repr_html_(self) -> str:
-        """The tables, in a notebook."""
-        return block(*(each._repr_html_() for each in self.tables() if each.rows))
-
-    def beside(self, others: "Mapping[str, Evaluation]") -> Table | None:
-        """This and other runs of the same task on the same data, a column each; None where there is nothing to say."""
-        return None
-
-    def files(self) -> dict[str, bytes]:
-        """What is worth keeping beside the scores, by name: the answers, say."""
-        return {}
-
-    def draw(self, path: Path, others: "Mapping[str, Evaluation]") -> Path | None:
-        """A picture of this and other evaluations, if the task has one."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -185,6 +131,14 @@ class Task(ABC):
     @abstractmethod
     def evaluate(self, answerer: Any, exam: Exam) -> Evaluation | None:
         """Scores on held-out data; None when the exam was stopped before they were known."""
+
+    def manner(self, answerer: Any) -> str:
+        """How it answers, in a few words: `beam of 5`."""
+        return "as the recipe says"
+
+    def unlike(self, other: Any) -> list[str]:
+        """What must be minded where scores of this and another run of the same task stand side by side."""
+        return []
 
     def data_from(self, named: str) -> Data[Any]:
         """Other data of the same kind, from what a user names; all of it is the split `test`."""

@@ -6,51 +6,66 @@ from pathlib import Path
 from typing import Any
 
 from regard.datasets.lines import one_line
-from regard.pictures import canvas, write
-from regard.tasks.task import Evaluation, Table
+from regard.figures import figure
+from regard.listener import Listener
+from regard.pictures import picture_in
+from regard.tasks.evaluation import Evaluation, Table
+from regard.tasks.translation.lengths import FEW, plot_lengths
 from regard.tasks.translation.scores import Bin
 
 LONG = ("sources", "translations", "references", "scores")
+QUALITY = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower case", "chrf": "chrF"}
 
 
 @dataclass(frozen=True, repr=False)
 class TranslationScores(Evaluation):
-    """How good a translator is on pairs it has not seen."""
+    """How good a translator is on pairs it has not seen.
+
+    Loss and perplexity are per token, so they compare runs with one vocabulary only; `bits_per_byte` of the target
+    text (with a line end a sentence) compares any two. Pairs too long to learn from count for BLEU, not for the loss.
+    """
 
     scores: dict[str, float]
     pairs: int
     loss: float
+    loss_pairs: int
     perplexity: float
+    bits_per_byte: float
     bleu: float
     chrf: float
     bleu_lowercase: float
     exact: float
     signatures: dict[str, str]
+    vocabulary: str
     by_length: list[Bin]
     seconds: float
     sources: list[str]
     translations: list[str]
     references: list[str]
 
+    @property
+    def size(self) -> str:  # type: ignore[override]
+        return f"{self.pairs:,} pairs"
+
     def facts(self) -> dict[str, Any]:
         return {key: value for key, value in asdict(self).items() if key not in LONG}
 
     def tables(self) -> list[Table]:
+        short = "" if self.loss_pairs == self.pairs else f", of the {self.loss_pairs:,} pairs that are not too long"
         rows = [
-            ("pairs", f"{self.pairs:,}", f"{self.pairs / self.seconds:.1f} sentences/s"),
-            ("loss", f"{self.loss:.3f}", f"perplexity {self.perplexity:.2f}"),
+            ("pairs", f"{self.pairs:,}", f"{self.pairs / max(self.seconds, 1e-9):.1f} sentences/s"),
+            ("loss", figure("loss", self.loss), f"perplexity {self.perplexity:.2f} per token{short}"),
+            ("bits per byte", figure("bits_per_byte", self.bits_per_byte), "of the target text"),
             ("exact match", f"{100 * self.exact:.1f} %", ""),
-            ("BLEU", f"{self.bleu:.2f}", self.signatures["bleu"]),
-            ("BLEU, lower case", f"{self.bleu_lowercase:.2f}", self.signatures["bleu_lowercase"]),
-            ("chrF", f"{self.chrf:.2f}", self.signatures["chrf"]),
+            *((shown, figure(name, getattr(self, name)), "") for name, shown in QUALITY.items()),
         ]
         bins = [
             (
                 f"{part.least}–{part.most}",
                 f"{part.count:,}",
-                f"{part.bleu:.1f}",
-                f"{part.chrf:.1f}",
-                "█" * round(part.bleu / 4),
+                figure("bleu", part.bleu),
+                figure("chrf", part.chrf),
+                ("█" if part.count >= FEW else "░") * round(part.bleu / 4),
             )
             for part in self.by_length
         ]
@@ -59,36 +74,37 @@ class TranslationScores(Evaluation):
             Table((" words in the source", " pairs", " BLEU", " chrF", ""), list[tuple[str, ...]](bins)),
         ]
 
+    def notes(self) -> list[str]:
+        few = any(part.count < FEW for part in self.by_length)
+        wide = max(map(len, QUALITY.values()))
+        said = [f"{QUALITY[name]:<{wide}}  {signature}" for name, signature in self.signatures.items() if signature]
+        return [*([f"░ fewer than {FEW} pairs: chance decides much there"] if few else []), *said]
+
     def beside(self, others: Mapping[str, Evaluation]) -> Table | None:
         found = [one for one in others.values() if isinstance(one, TranslationScores)]
-        rows = [
-            ("BLEU", *(f"{one.bleu:.2f}" for one in found)),
-            ("BLEU, lower case", *(f"{one.bleu_lowercase:.2f}" for one in found)),
-            ("chrF", *(f"{one.chrf:.2f}" for one in found)),
-            ("perplexity", *(f"{one.perplexity:.2f}" for one in found)),
-        ]
-        bins = [{(part.least, part.most): part.bleu for part in one.by_length} for one in found]
+        rows = [(shown, *(figure(name, getattr(one, name)) for one in found)) for name, shown in QUALITY.items()]
+        rows.append(("exact match", *(f"{100 * one.exact:.1f} %" for one in found)))
+        rows.append(("bits per byte", *(figure("bits_per_byte", one.bits_per_byte) for one in found)))
+        if len({one.vocabulary for one in found}) == 1:
+            rows.append(("perplexity per token", *(f"{one.perplexity:.2f}" for one in found)))
+        bins = [{(part.least, part.most): part for part in one.by_length} for one in found]
         for least, most in bins[0]:
-            scores = [one.get((least, most)) for one in bins]
-            rows.append((f"BLEU, {least}–{most} words", *("" if s is None else f"{s:.1f}" for s in scores)))
+            parts = [one.get((least, most)) for one in bins]
+            scores = ("" if part is None else figure("bleu", part.bleu) for part in parts)
+            rows.append((f"BLEU, {least}–{most} words", *scores))
         return Table(("", *(f" {name}" for name in others)), list[tuple[str, ...]](rows))
 
     def files(self) -> dict[str, bytes]:
         return {"translations.txt": "".join(one_line(text) + "\n" for text in self.translations).encode()}
 
-    def draw(self, path: Path, others: Mapping[str, Evaluation]) -> Path | None:
-        bins = {name: one.by_length for name, one in others.items() if isinstance(one, TranslationScores)}
-        return plot_lengths(bins, path / "bleu-by-length.png")
-
-
-def plot_lengths(runs: Mapping[str, Sequence[Bin]], path: Path) -> Path:
-    """BLEU of every run by words in the source; a fixed vector falls where attention does not [N2:83, N4:28]."""
-    figure, axes = canvas(7.5, 4.2)
-    for name, bins in runs.items():
-        axes.plot([(part.least + part.most) / 2 for part in bins], [part.bleu for part in bins], "o-", label=name)
-    bins = max(runs.values(), key=len)
-    axes.set_xticks([(part.least + part.most) / 2 for part in bins], [f"{part.least}–{part.most}" for part in bins])
-    axes.set(xlabel="words in the source", ylabel="BLEU", ylim=(0, None), title="BLEU by length of the source")
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    return write(figure, path)
+    def draw(
+        self,
+        path: str | Path,
+        others: Mapping[str, Evaluation] | None = None,
+        listener: Listener | None = None,
+    ) -> Path | None:
+        shown: Mapping[str, Evaluation] = {"BLEU": self} if others is None else others
+        bins: dict[str, Sequence[Bin]] = {
+            name: one.by_length for name, one in shown.items() if isinstance(one, TranslationScores) and one.by_length
+        }
+        return plot_lengths(bins, picture_in(path, "bleu-by-length.png"), listener) if bins else None

@@ -1,11 +1,15 @@
 """What a translator learns from: every word of the target, given the right words before it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import log, nan
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from regard.datasets.encode import Encoded
+from regard.datasets.pairs import Pair
+from regard.listener import SILENT, Listener
 from regard.model.assembly import Seq2Seq
 from regard.tasks.cross_entropy import cross_entropy
 from regard.tasks.task import Loss
@@ -24,15 +28,28 @@ def translation_loss(
 
 
 @torch.inference_mode()
-def held_out_loss(model: Seq2Seq, batches: PairBatches, stopped: Callable[[], bool] = lambda: False) -> float:
+def held_out_loss(
+    model: Seq2Seq,
+    batches: PairBatches,
+    stopped: Callable[[], bool] = lambda: False,
+    listener: Listener = SILENT,
+) -> float:
     """The mean −log p of every word of held-out targets."""
     total, count = 0.0, 0
-    for batch in batches.in_order():
+    for done, batch in enumerate(batches.in_order()):
         if stopped():
             break
+        listener.at("computing the loss", done, len(batches))
         total += float(translation_loss(model, batch.to(next(model.parameters()).device)).plain)
         count += batch.predictions
     return total / count if count else float("nan")
+
+
+def bits_per_byte(loss: float, corpus: Encoded, rows: Mapping[int, Pair]) -> float:
+    """The same for every byte of the targets, whatever they were cut into: a line end is a byte, and was predicted."""
+    predictions = int(corpus.sides[1].lengths.sum()) + len(corpus)
+    size = sum(len(rows[number][1].encode()) + 1 for number in corpus.numbers.tolist())
+    return loss * predictions / (log(2) * size) if size else nan
 
 
 @torch.no_grad()

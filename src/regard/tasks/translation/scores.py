@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from math import nan
 
+from regard.listener import SILENT, Listener
+
 EDGES = (5, 10, 15, 20, 25, 30, 40)
 ANALYSERS = {"ja": ("ja-mecab", "MeCab"), "ko": ("ko-mecab", "mecab_ko")}
 
@@ -56,12 +58,17 @@ def tokenizer_of(language: str) -> str:
 
 
 def by_length(
-    sources: Sequence[str], translations: Sequence[str], references: Sequence[str], language: str = ""
+    sources: Sequence[str],
+    translations: Sequence[str],
+    references: Sequence[str],
+    language: str = "",
+    listener: Listener = SILENT,
 ) -> list[Bin]:
     """The same by the number of words in the source: does quality fall as sentences grow [N2:83]?"""
     lengths = [len(source.split()) for source in sources]
     bins, least = [], 0
     for most in (*EDGES, max([*lengths, EDGES[-1] + 1])):
+        listener.at("scoring by length", least, max(lengths, default=0))
         chosen = [i for i, length in enumerate(lengths) if least < length <= most]
         if chosen:
             found = score([translations[i] for i in chosen], [references[i] for i in chosen], language)

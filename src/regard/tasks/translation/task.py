@@ -4,12 +4,12 @@ import json
 import time
 from functools import cached_property
 from itertools import islice
-from math import exp
+from math import exp, nan
 from typing import Annotated
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Report, Split, note_few
+from regard.datasets.data import Report, Split, note_few, short_hash
 from regard.datasets.encode import Encoded, encode
 from regard.datasets.files import Files
 from regard.datasets.pairs import Pair, Pairs
@@ -25,7 +25,7 @@ from regard.tasks.task import Exam, Kept, Loss, Task
 from regard.tasks.translation.batches import PairBatch, PairBatches
 from regard.tasks.translation.checks import check_model
 from regard.tasks.translation.evaluation import TranslationScores
-from regard.tasks.translation.loss import held_out_loss, translation_loss
+from regard.tasks.translation.loss import bits_per_byte, held_out_loss, translation_loss
 from regard.tasks.translation.scores import NOTHING, by_length, score
 from regard.tasks.translation.shortlist import FILE as SHORTLIST
 from regard.tasks.translation.shortlist import Shortlist
@@ -160,9 +160,12 @@ class Translation(Task):
         pairs = exam.data
         assert isinstance(pairs, Pairs)
         own = exam.quick and pairs is self.data
-        read = self._scored if own else list(pairs.read(exam.split))
+        exam.listener.at("reading the data")
+        rows = dict(enumerate(self._scored) if own else pairs.numbered(exam.split, Report()))
+        read = list(rows.values())
         corpus = self._encoded(exam.split) if own else self._encode(pairs, exam.split, exam.listener)
-        loss = held_out_loss(answerer.model, PairBatches(corpus, self.tokenizers.ids, TOKENS, 0), exam.stopped)
+        batches = PairBatches(corpus, self.tokenizers.ids, TOKENS, 0)
+        loss = held_out_loss(answerer.model, batches, exam.stopped, exam.listener)
         sources, references = [source for source, _ in read], [target for _, target in read]
         start, translations = time.perf_counter(), [""] * len(read)
         for done, (row, found) in enumerate(answerer.stream(sources, exam.stopped), 1):
@@ -179,18 +182,31 @@ class Translation(Task):
             scores=scores | ({"bleu": quality.bleu, "chrf": quality.chrf} if read else {}),
             pairs=len(read),
             loss=loss,
+            loss_pairs=len(corpus),
             perplexity=exp(min(loss, 700.0)),
+            bits_per_byte=nan if exam.quick else bits_per_byte(loss, corpus, rows),
             bleu=quality.bleu,
             chrf=quality.chrf,
             bleu_lowercase=quality.bleu_lowercase,
             exact=sum(one == other for one, other in zip(translations, references, strict=True)) / max(1, len(read)),
             signatures=quality.signatures,
-            by_length=[] if exam.quick else by_length(sources, translations, references, language),
+            vocabulary=short_hash(self.tokenizers.target.table()),
+            by_length=[] if exam.quick else by_length(sources, translations, references, language, exam.listener),
             seconds=seconds,
             sources=sources,
             translations=translations,
             references=references,
         )
+
+    def manner(self, answerer: Translator) -> str:
+        return str(answerer.search) + (", shortlist" if answerer.shortlist is not None else "")
+
+    def unlike(self, other: "Translation") -> list[str]:
+        ways = [f"{one.data.source} → {one.data.target}" for one in (self, other)]
+        said = [f"one translates {ways[0]}, the other {ways[1]}"] if ways[0] != ways[1] else []
+        if self.tokenizers.target.table() != other.tokenizers.target.table():
+            said.append("they have other vocabularies: bits per byte compare them, perplexities per token do not")
+        return said
 
     def _language(self, pairs: Pairs) -> str:
         """What a target is written in, by which BLEU knows where words end; the number of a column does not tell."""

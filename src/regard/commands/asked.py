@@ -1,0 +1,56 @@
+"""What a user wants answered: texts on the command line, files, or a pipe. Never two of them at once."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from regard.datasets.lines import pipe_lines, raw_lines
+from regard.disk import place
+from regard.errors import InputError
+
+PIPE = Path("-")
+
+
+def asked_lines(texts: list[str], files: list[Path]) -> Iterator[str]:
+    """The texts in their order; what cannot be one is refused here, before anything is loaded, as far as is known."""
+    if texts and files:
+        raise InputError(f"texts and --file {files[0]}: say what to translate in one way, not in two")
+    for number, text in enumerate(texts, 1):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            shown = text.encode("utf-8", "surrogateescape")[:40]
+            raise InputError(f"text {number} is not UTF-8: {shown!r}; convert it first, with iconv, say") from error
+    if texts:
+        return iter(texts)
+    if not files and sys.stdin.isatty():
+        raise InputError("nothing to translate: give a text, --file, or a pipe")
+    paths = [file if file == PIPE else _there(place(file)) for file in files or [PIPE]]
+    return (line for path in paths for line in _read(path))
+
+
+def _there(path: Path) -> Path:
+    if path.is_dir():
+        raise InputError(f"{path}: a folder, and --file wants a text file")
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    return path
+
+
+def _read(path: Path) -> Iterator[str]:
+    name = "the pipe" if path == PIPE else path
+    lines = pipe_lines(_pipe()) if path == PIPE else raw_lines(path)
+    for number, line in enumerate(lines, 1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name}: line {number}: not UTF-8; what came before it is translated") from error
+
+
+def _pipe() -> Any:
+    """Standard input, opened anew: Python aborts at its end if a thread still waits in the one it closes itself."""
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except OSError:  # not a file of the system
+        return sys.stdin.buffer
