@@ -19,7 +19,9 @@ def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] =
     from regard.datasets.data import Data
     from regard.datasets.menu import SLOTS
     from regard.datasets.registry import catalogue
+    from regard.recipe.plugins import load_installed
 
+    load_installed()
     sources = [slot for slot in SLOTS if issubclass(slot.abstract, Data)]
     built_in = {
         kind: (inspect.getdoc(entry) or "").split("\n")[0] for slot in sources for kind, entry in slot.entries.items()

@@ -27,6 +27,8 @@ def check_entry(slot: Slot, kind: str, entry: type, named: Mapping[type, str]) -
     missing = sorted([*getattr(entry, "__abstractmethods__", ()), *_unsaid(slot.abstract, entry)])
     if missing:
         raise RecipeError(f"{said}: {entry.__name__} does not say {', '.join(missing)}, as {_name(slot)} must")
+    if not (vars(entry).get("__doc__") or "").strip():
+        raise RecipeError(f"{said}: {entry.__name__} has no docstring; its first line is what the menu says of it")
     _check_name(slot, kind, entry)
     _check_constructor(slot, said, entry, named)
 

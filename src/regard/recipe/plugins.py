@@ -107,6 +107,13 @@ def check_needs(folder: str | Path, there: Mapping[str, Mapping[str, object]]) -
             )
 
 
+def blamed(error: BaseException) -> str:
+    """The last line of a plugin that led to an error, `cosine.py, line 7`, if one did."""
+    files = {str(path): path.name for path in _STATE.files}
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    return next((f"{files[file]}, line {line}" for file, line in reversed(frames) if file in files), "")
+
+
 @contextmanager
 def _loading(name: str) -> Iterator[None]:
     before, _STATE.loading = _STATE.loading, name
