@@ -28,7 +28,7 @@ def test_train_tells_what_happens_and_what_to_do_next(trained: tuple[Path, Done]
     assert done.code == 0, done.err
     assert done.err == ""
     assert re.search(r"^\d+(\.\d+)?k parameters, training for 60 steps \(\d+\.\d epochs\), in", done.out, re.MULTILINE)
-    assert "train: 200\nvalid: 5\n" in done.out
+    assert "train: 200\nvalid: 5; scores of so few will be rough\ntest: 30\n" in done.out
     assert re.search(r"step 20  validation: loss \d\.\d+  bleu \S+  chrf \S+  best so far", done.out)
     assert re.search(r"step 60/60  loss \d\.\d{3}  [\d,]+ tokens/s  0:00 left", done.out)
     assert re.search(r"step 60  done after 0:\d\d", done.out)
@@ -39,7 +39,7 @@ def test_train_tells_what_happens_and_what_to_do_next(trained: tuple[Path, Done]
     assert {"recipe.toml", "run.json", "log.jsonl", "checkpoints", "best", "last"} < kept
     assert {"tokenizer.json", "translation.json", "shortlist.safetensors"} < kept
     endings = {path.suffix for path in folder.rglob("*") if path.is_file()}
-    assert endings == {"", ".toml", ".json", ".jsonl", ".safetensors"}
+    assert endings == {"", ".toml", ".json", ".jsonl", ".safetensors", ".csv", ".png"}
 
 
 def test_a_run_has_its_whole_recipe(trained: tuple[Path, Done]) -> None:
@@ -54,12 +54,12 @@ def test_train_for_machines_is_a_json_line_an_event(tmp_path: Path) -> None:
     assert (done.code, done.err) == (0, "")
     told = [json.loads(line) for line in done.lines]
     works = [event["work"] for event in told if event["event"] == "at"]
-    assert works[:2] == ["reading the data", "learning the vocabulary"]
+    assert works[0] == "learning the vocabulary"
     events = [event for event in told if event["event"] != "at"]
     assert [event["event"] for event in events] == [
         *("prepared", "started", "step", "step", "step", "validated", "saved", "ended")
     ]
-    assert events[0]["splits"]["train"] == {"kept": 200, "left_out": {}}
+    assert events[0]["splits"]["train"].items() >= {"kept": 200, "left_out": {}, "read": 200, "held_out": 0}.items()
     assert (events[1]["folder"], events[1]["unit"]) == (str(tmp_path / "run"), "tokens")
     assert events[-1] == {"event": "ended", "step": 3, "why": "done"}
 
@@ -101,7 +101,7 @@ def wait_for(there: Path, text: str, process: subprocess.Popen[str]) -> None:
 
 @pytest.mark.usefixtures("unchecked")
 def test_stopped_from_outside_it_saves_says_how_to_go_on_and_ends_the_same(tmp_path: Path) -> None:
-    """A real process: it has five seconds. All signals at all stages: tests/terminal."""
+    """A real process, by SIGTERM."""
     words = [*WORDS, "model.decoder.attention.kind=none", "training.steps=300", "task.batch_tokens=48"]
     words += ["training.checkpoints.validate_every=150", "model.decoder.dropout=0.1"]
     command = [sys.executable, "-m", "regard", "train", *words, "--out", str(tmp_path / "cut")]
@@ -110,7 +110,7 @@ def test_stopped_from_outside_it_saves_says_how_to_go_on_and_ends_the_same(tmp_p
     with subprocess.Popen(command, env=environment, **pipes) as process:
         wait_for(tmp_path / "cut" / "log.jsonl", '"step": 20', process)
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=5)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 143
     assert err == ""
     stopped = Run.open(tmp_path / "cut").checkpoints()[0].step

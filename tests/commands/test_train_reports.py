@@ -26,26 +26,23 @@ def faulty(tmp_path: Path) -> list[str]:
 def test_what_was_left_out_is_printed_with_its_lines(faulty: list[str]) -> None:
     done = regard("train", *faulty)
     assert (done.code, done.err) == (0, "")
-    wrong = "1 with an empty side (line 6); 1 not UTF-8 or not in the form asked for (line 7); 1 over 4 tokens (line 5)"
-    assert f"train: 40, 3 left out: {wrong}\n" in done.out
-    assert "valid: 1, 1 left out: 1 over 4 tokens (line 2)\n" in done.out
-    assert done.out.index("left out") < done.out.index("parameters, training for")
+    wrong = "3 dropped: 1 empty (line 6), 1 not in the form of the others (line 7), 1 over 4 tokens (line 5)"
+    assert f"train: 43 read from train.tsv, {wrong}; 40 left\n" in done.out
+    assert "valid: 2 read from valid.tsv, 1 dropped: 1 over 4 tokens (line 2); 1 left; scores of so few" in done.out
+    assert done.out.index("dropped") < done.out.index("parameters, training for")
 
 
 def test_and_the_same_for_machines(faulty: list[str]) -> None:
     done = regard("train", *faulty, "--json")
     assert (done.code, done.err) == (0, "")
     first = next(event for event in map(json.loads, done.lines) if event["event"] != "at")
-    left_out = {
-        "with an empty side": [1, 6],
-        "not UTF-8 or not in the form asked for": [1, 7],
-        "over 4 tokens": [1, 5],
-    }
-    splits = {
-        "train": {"kept": 40, "left_out": left_out},
-        "valid": {"kept": 1, "left_out": {"over 4 tokens": [1, 2]}},
-    }
-    assert first == {"event": "prepared", "splits": splits}
+    places = {"empty": "line 6", "not in the form of the others": "line 7", "over 4 tokens": "line 5"}
+    left_out = {why: {"count": 1, "first": [place]} for why, place in places.items()}
+    splits = first["splits"]
+    assert (first["event"], list(splits)) == ("prepared", ["train", "valid", "test"])
+    assert splits["train"].items() >= {"read": 43, "kept": 40, "left_out": left_out, "files": ["train.tsv"]}.items()
+    assert splits["valid"]["left_out"] == {"over 4 tokens": {"count": 1, "first": ["line 2"]}}
+    assert (splits["valid"]["kept"], splits["test"]["kept"]) == (1, 0)
     log = (Path(faulty[-1]) / "log.jsonl").read_text().splitlines()
     assert json.loads(log[0]) == {"step": 0, "data": splits, "seconds": 0.0}  # and in the log, before everything
 

@@ -76,10 +76,8 @@ def test_it_is_described(there: Path) -> None:
 
 
 def test_it_cannot_be_gone_on_with_and_says_why(there: Path) -> None:
-    """Its data are missing; and were they there, its optimizer's state."""
-    done = regard("train", "other", "--resume")
-    assert done.code == 3
-    assert "mine.tsv: no such file" in done.err
+    """Its optimizer's state is missing, which is said before anybody asks for its data."""
+    refused(3, "other: weights without the state of training (state.safetensors); begin", "train", "other", "--resume")
 
 
 def test_without_its_state_a_run_is_used_but_not_gone_on_with(run: Path) -> None:
@@ -87,9 +85,7 @@ def test_without_its_state_a_run_is_used_but_not_gone_on_with(run: Path) -> None
     for checkpoint in Run.open(run).checkpoints():
         (checkpoint.folder / STATE).unlink()
     assert regard("translate", str(run), "a b").out == before
-    done = regard("train", str(run), "--resume")
-    assert done.code == 3
-    assert "none of its checkpoints is whole" in done.err.splitlines()[-1]
+    refused(3, f"begin a new run from its weights: from={run}", "train", str(run), "--resume")
 
 
 def test_the_same_in_python(there: Path, moved: tuple[Path, list[str]]) -> None:

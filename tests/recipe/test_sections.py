@@ -83,8 +83,8 @@ def test_more_can_be_said_about_a_section_that_is_there_by_default() -> None:
 @pytest.mark.parametrize(
     ("sections", "said"),
     [
-        ({"task": "adding", "data": "phrases"}, "data: unknown; there is name, about, task, model, training"),
-        ({"task": "adding", "tokenizer": {}}, "tokenizer: unknown; there is name, about, task, model, training"),
+        ({"task": "adding", "data": "phrases"}, "data: unknown; there is name, about, from, task, model, training"),
+        ({"task": "adding", "tokenizer": {}}, "tokenizer: unknown; there is name, about, from, task, model, training"),
         ({"task": "reading", "data": "phrases", "dat": {}}, "dat: unknown; did you mean 'data'?"),
         ({"task": "reading", "data": "phrases", "tokens": {}}, "tokens: unknown; it is called tokenizer now"),
         ({"data": "phrases"}, "task: missing; choose one of reading, adding, which read [data]"),
@@ -149,7 +149,7 @@ def test_files_are_absolute_where_the_recipe_is_read(tmp_path: Path, monkeypatch
     wanted = {"train": f"{tmp_path}/a/train", "valid": f"{tmp_path}/home/valid", "test": "/far/test"}
     monkeypatch.chdir("/")
     assert recipe.table()["data"].items() >= wanted.items()
-    assert recipe.wants("task").build(None).data.named == wanted
+    assert recipe.wants("task").build(None).data.named == {split: [name] for split, name in wanted.items()}
     assert Recipe.check(recipe.table(), MENU) == recipe
     assert check(task="adding").table()["task"]["names"] == ""  # nothing is no file
 

@@ -8,7 +8,8 @@ from typing import overload
 from regard.calls.given import name_of
 from regard.calls.hearing import work_heard
 from regard.datasets.data import Data
-from regard.datasets.registry import catalogue, get
+from regard.datasets.get import get
+from regard.datasets.registry import catalogue
 from regard.errors import InputError
 from regard.listener import Listener
 from regard.markup import block, table

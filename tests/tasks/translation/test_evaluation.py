@@ -123,7 +123,7 @@ def test_what_is_translated_is_compared_with_its_own_reference(
 def test_how_far_it_has_come_is_told(task: Translation, model: Seq2Seq) -> None:
     heard = Heard()
     task.evaluate(task.answerer(model), Exam(task.data, "valid", listener=heard))
-    assert heard.works == [("answering", done, 9) for done in range(1, 10)]
+    assert heard.works == [*(("answering", done, 9) for done in range(1, 10)), ("scoring", 0, 0)]
 
 
 def test_an_exam_stops_when_asked(task: Translation, model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,8 @@ class Files(Pairs):
         train: Annotated[
             FileNames,
             Doc(
-                "What to learn from: NAME for the files NAME.de and NAME.en, or a .tsv, .csv or .jsonl file, each also "
-                "as .gz or .xz; several as a list, with commas between, or by a pattern such as corpus-*.tsv."
+                "What to learn from: NAME for NAME.de and NAME.en, or a .tsv, .csv or .jsonl (or packed: .gz, .xz); "
+                "several with commas, as a list, or by a pattern."
             ),
         ],
         valid: Annotated[
@@ -50,8 +50,8 @@ class Files(Pairs):
         source: Annotated[
             Column,
             Doc(
-                "The language to translate from, by which its side is found: the ending of its file, the name of its "
-                "column or its key in JSON; a number is that of a column, counted from 1, in a table without a header."
+                "The language to translate from: the ending of its file, the name of its column or key, "
+                "or the number of its column, counted from 1."
             ),
         ] = "source",
         target: Annotated[

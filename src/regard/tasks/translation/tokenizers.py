@@ -27,19 +27,18 @@ class TokenizerPair:
     def train(cls, pairs: Pairs, trainer: TokenizerTrainer, listener: Listener = SILENT) -> "TokenizerPair":
         """From the first million training pairs."""
         total = min(SAMPLE, pairs.count("train"))
-        so_far: list[tuple[str, int, int]] = [("counting words", 0, total)]
+        so_far = [(0, total)]  # while words are counted; after that nobody says how far it is
 
         def texts(*sides: int) -> Iterator[str]:
             for done, pair in enumerate(islice(pairs.read("train"), SAMPLE)):
-                so_far[0] = "counting words", done, total
+                so_far[0] = done, total
                 yield from (pair[side] for side in sides)
-            so_far[0] = "learning the vocabulary", 0, 0  # the longer part, of which nobody says how far it is
+            so_far[0] = 0, 0
 
         def tick() -> None:
-            listener.at(*so_far[0])
+            listener.at("learning the vocabulary", *so_far[0])
 
         tick()
-
         if trainer.joint:
             both = trainer.train(texts(0, 1), tick)
             return cls(both, both).checked()
