@@ -34,9 +34,11 @@ regard.menu().add("attention", "cosine", Cosine)
 
 if __name__ == "__main__":  # not where this file is loaded as a plugin
     out = Path("out/own-attention")
-    small = {"data": {"upto": 999, "train": 500, "valid": 20, "test": 50}, "training.steps": 150}
+    small = {"data": {"upto": 999, "train": 500, "valid": 20, "test": 50}, "training.steps": 80}
     kinds = ["additive", "cosine"]
-    runs = {kind: regard.train("numbers-gru", small, {"model.decoder.attention": kind}, out=out / kind) for kind in kinds}
+    runs = {
+        kind: regard.train("numbers-gru", small, {"model.decoder.attention": kind}, out=out / kind) for kind in kinds
+    }
     scores = {kind: regard.evaluate(run) for kind, run in runs.items()}
     print(scores["cosine"].beside(scores))
     scores["cosine"].draw(out / "bleu.png", scores)

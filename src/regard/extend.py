@@ -43,6 +43,7 @@ from regard.training.optimizer import OptimizerFactory, parameters
 from regard.training.schedule import Schedule
 
 __all__ = [
+    "SPLITS",
     "Assembly",
     "Attention",
     "Batch",
@@ -79,7 +80,6 @@ __all__ = [
     "Positive",
     "Report",
     "Residual",
-    "SPLITS",
     "Schedule",
     "Search",
     "Seq2Seq",

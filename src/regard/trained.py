@@ -66,8 +66,8 @@ def open_run(
     """The best checkpoint of a run, checked against the recipe before anything is built.
 
     `overrides` change how it answers (`"decoding.beam_size=1"`), never what it is. `device` is where: cpu, cuda,
-    cuda:1, or auto, a GPU if there is one. `int8` rounds all matrices to eight bits: faster on a CPU, a little less exact.
-    Neither the training data nor the optimizer's state is needed.
+    cuda:1, or auto, a GPU if there is one. `int8` rounds all matrices to eight bits: faster on a CPU, a little less
+    exact. Neither the training data nor the optimizer's state is needed.
     """
     if not isinstance(folder, str | Path | Run):
         raise InputError(f"wanted a run folder, given {type(folder).__name__} {folder!r}")

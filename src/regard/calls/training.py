@@ -93,8 +93,9 @@ def _asked(
     recipe: object, overrides: tuple[Override, ...], out: object, start: object, resume: object
 ) -> tuple[Given, tuple[Override, ...], Path | None]:
     """What is trained, what is changed of it, and where it goes; anything that is none of it is refused."""
-    if isinstance(recipe, Recipe):
-        recipe = recipe.table()
+    if isinstance(recipe, Recipe):  # what it does not say itself, such as sizes of vocabularies, is still to be found
+        table, said = recipe.table(), {"kind", *recipe.model.model_fields_set}
+        recipe = table | {"model": {key: value for key, value in table["model"].items() if key in said}}
     named = fspath(recipe) if isinstance(recipe, PathLike) else recipe
     if not isinstance(named, str | Mapping):
         raise RecipeError(f"wanted a recipe (a name, a file, tables or a Recipe), given {type(recipe).__name__}")
