@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.errors import InputError
 from regard.model.assembly import Assembly, LanguageModel, Seq2Seq
+from regard.model.attention import Attention
 from regard.model.build import open_recipe
 from regard.model.cost import Flops, imagined, kept_for_backward
 from regard.model.norms import Norm
@@ -125,10 +126,10 @@ def _noted(model: nn.Module) -> Iterator[dict[nn.Module, tuple[int, ...]]]:
 def _node(name: str, module: nn.Module, shapes: Mapping[nn.Module, tuple[int, ...]]) -> Node:
     parameters = sum(parameter.numel() for parameter in module.parameters())
     node = Node(name, type(module).__name__, parameters, shapes.get(module, ()))
-    if type(module).__module__.startswith("regard") and not isinstance(module, Norm):
+    if not type(module).__module__.startswith("torch.") and not isinstance(module, Norm):
         own = module.named_parameters(recurse=False)
         node.parts += [Node(part, "Parameter", held.numel(), tuple(held.shape)) for part, held in own]
     for child_name, child in module.named_children():
-        if sum(1 for _ in child.parameters()):
+        if isinstance(child, Attention) or any(True for _ in child.parameters()):  # some look without learning how
             node.parts.append(_node(child_name, child, shapes))
     return node
