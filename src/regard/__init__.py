@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from regard.listener import Listener
     from regard.looking.alignment import Alignment
     from regard.model.build import build
-    from regard.model.describe import Description, describe
+    from regard.model.describe import Description
     from regard.model.watch import watch
     from regard.recipe import Menu, Recipe, Slot, recipes
     from regard.recipe.plugins import plugin
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from regard.tasks.task import Evaluation, Table
     from regard.tasks.translation import Translated
     from regard.trained import Trained, open_run
+    from regard.training.describe import describe
     from regard.training.events import Ended, Event, Prepared, Saved, Started, Step, Validated
     from regard.training.menu import menu
     from regard.training.plan import Plan
@@ -45,7 +46,7 @@ _PLACES = {
     "regard.listener": ("Listener",),
     "regard.looking.alignment": ("Alignment",),
     "regard.model.build": ("build",),
-    "regard.model.describe": ("Description", "describe"),
+    "regard.model.describe": ("Description",),
     "regard.model.watch": ("watch",),
     "regard.recipe": ("Menu", "Recipe", "Slot", "recipes"),
     "regard.recipe.plugins": ("plugin",),
@@ -55,6 +56,7 @@ _PLACES = {
     "regard.tasks.task": ("Evaluation", "Table"),
     "regard.tasks.translation": ("Translated",),
     "regard.trained": ("Trained", "open_run"),
+    "regard.training.describe": ("describe",),
     "regard.training.events": ("Ended", "Event", "Prepared", "Saved", "Started", "Step", "Validated"),
     "regard.training.menu": ("menu",),
     "regard.training.plan": ("Plan",),

@@ -9,7 +9,8 @@ from .pairs import of
 from .small import WIDTH, Case, blocks_of, decoders, every, tokens, unchecked
 
 SIZES = [(5, 1, 7, 6), (19,), (1, 17, 1)]
-SEGMENTS = torch.stack([torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes)) for sizes in SIZES])
+NUMBERS = torch.tensor([0, 1, 0, 2])  # one that comes again is another sequence
+SEGMENTS = torch.stack([torch.repeat_interleave(NUMBERS[: len(sizes)], torch.tensor(sizes)) for sizes in SIZES])
 
 
 def apart(row: Tensor, number: int) -> list[Tensor]:

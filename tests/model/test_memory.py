@@ -133,3 +133,17 @@ def test_buffers_grow_by_doubling_so_most_steps_copy_nothing(steps: int) -> None
     for step in range(65, 65 + steps):
         put(memory, *numbered(step, step + 1))
     assert memory.tensors()[0].data_ptr() == before
+
+
+def test_a_wide_window_costs_no_more_than_what_is_in_it() -> None:
+    """And is right at whatever width it has grown to."""
+    wide, all_kept = Sliding(100_000, 2), KeysValues()
+    steps = torch.randn(1, 2, 300, 4, generator=torch.Generator().manual_seed(0)).split([1, 1, 5, 100, 1, 192], 2)
+    at = 0
+    for step in steps:
+        where = Where(at, at + step.shape[2])
+        at += step.shape[2]
+        found, wanted = (memory.append(step, 2 * step, where) for memory in (wide, all_kept))
+        for one, other in zip(found, wanted, strict=True):
+            assert torch.equal(one, other)
+    assert wide.nbytes < 5 * 300 * 2 * 2 * 4 * 4

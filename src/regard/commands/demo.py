@@ -1,63 +1,104 @@
 """regard demo: the tour. Two models learn German numbers while you watch."""
 
-import shutil
+import shlex
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.commands.show import columns, console
+from regard.commands.show import columns, console, line
+from regard.commands.translate import Quiet
 
 if TYPE_CHECKING:
+    from regard.tasks.translation.evaluation import TranslationScores
     from regard.trained import Trained
 
 RECIPES = {"numbers-gru": "GRU + additive attention", "numbers-transformer": "Transformer"}
-SHOWN = "siebentausenddreihundertzweiundfünfzig"
+SHOWN = "neuntausendzweihundertsiebenundvierzig"
+COMMAND = "regard demo"  # how a run says that the demo made it
+PICTURE = "alignment.png"
 
 
-def demo(out: Annotated[Path, typer.Option(help="Where runs and pictures go.")] = Path("out/demo")) -> None:
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where runs and pictures go.")] = Path("out/demo"),
+    json: Annotated[bool, typer.Option("--json", help="One JSON line per event, for machines.")] = False,
+    quiet: Quiet = False,
+) -> None:
     """Train two small translators from nothing, and look at what they look at: two minutes on two cores."""
-    console.print("German says units before tens: [bold]siebenundvierzig[/] is seven-and-forty, forty-seven.")
-    console.print("Two small models learn that from 8,000 examples, starting from nothing.\n")
-    runs = {name: _learn(name, title, out / name) for name, title in RECIPES.items()}
+    from regard.disk import place
+
+    out, tell = place(out), not (json or quiet)
+    folders = {name: _folder(out, name, tell) for name in RECIPES}
+    if tell:
+        console.print("German says units before tens: [bold]siebenundvierzig[/] is seven-and-forty, forty-seven.")
+        console.print("Two small models learn that from 8,000 examples, starting from nothing.\n")
+    found = {name: _learn(name, folder, json, quiet) for name, folder in folders.items()}
+    runs = {name: run for name, (run, _) in found.items()}
+    pictures = [_draw(run, RECIPES[name], json) for name, run in runs.items()]
+    if json:
+        return _as_json({name: scores for name, (_, scores) in found.items()}, folders, pictures)
     _compare(runs)
-    shown = runs["numbers-transformer"]
-    console.print(f"\nWhere the Transformer looked while it wrote each word of\n{SHOWN}:\n")
-    written = shown.answerer.translate([SHOWN])[0].text
-    console.print(str(shown.answerer.align(SHOWN, written)), markup=False)
-    pictures = [
-        run.answerer.align(SHOWN, written).draw(out / f"{name}-alignment.png", RECIPES[name])
-        for name, run in runs.items()
-    ]
-    console.print(f"\nLook at [bold]{pictures[0]}[/] and [bold]{pictures[1]}[/].\n\nNext:")
-    console.print(f"  [bold]regard translate {out}/numbers-gru neunundneunzig --attention[/]")
-    console.print(f"  [bold]regard evaluate {out}/numbers-transformer[/]")
-    console.print("  [bold]regard train transformer-tiny data.train=FILE data.source=de data.target=en[/]")
-    console.print("  where FILE.de and FILE.en are your own sentences, line by line.")
+    _look(runs["numbers-transformer"])
+    console.print("\nThe same in colour:")
+    for picture in pictures:
+        line("  ", (str(picture), "bold"))
+    return _next(folders)
 
 
-def _learn(name: str, title: str, folder: Path) -> "Trained":
-    from regard.commands.reporter import Reporter
+def _folder(out: Path, name: str, tell: bool) -> Path:
+    """Where a model of the demo goes: what an earlier demo made there is made anew, what anybody else made stays."""
+    from regard.run.overview import remove_run
+
+    number, folder = 1, out / name
+    while folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
+        if _made_by_demo(folder):
+            remove_run(folder)  # a demo begins from nothing
+            break
+        number += 1
+        folder = out / f"{name}-{number}"
+    if tell and number > 1:
+        line(f"{out / name} is not the demo's and stays as it is; this one goes to {folder}.")
+    return folder
+
+
+def _made_by_demo(folder: Path) -> bool:
+    """Whether an earlier demo made all of a run, and nobody has trained it further."""
+    from regard.errors import InputError
+    from regard.run import Run
+
+    try:
+        commands = Run.open(folder).facts.get("commands") if not folder.is_symlink() else None
+    except InputError:
+        return False
+    return isinstance(commands, list) and len(commands) == 1 and str(commands[0]).startswith(COMMAND)
+
+
+def _learn(name: str, folder: Path, json: bool, quiet: bool) -> "tuple[Trained, TranslationScores]":
+    from regard.commands.reporter import Reporter, stopped
     from regard.tasks.translation.evaluation import TranslationScores
-    from regard.trained import open_run
+    from regard.training.events import Ended
     from regard.training.stop import Stop
     from regard.training.train import training
-    from regard.verbs import evaluate
+    from regard.verbs import evaluate, opened
 
-    console.print(f"[bold]{title}[/] (recipe {name})")
-    if (folder / "recipe.toml").is_file():
-        shutil.rmtree(folder)  # a demo begins from nothing
-    stop = Stop()
-    with Reporter() as report:
-        for event in training(name, out=folder, stop=stop):
-            report(event)
-    trained = open_run(folder)
+    stop, last = Stop(), None
+    if not (json or quiet):
+        console.print(f"[bold]{RECIPES[name]}[/] (recipe {name})")
+    with stop.on_signals(), Reporter(json, False, quiet, stop) as report:
+        command = f"{COMMAND} --out {shlex.quote(str(folder.parent))}"
+        for last in training(name, out=folder, stop=stop, listener=report, command=command):
+            report(last)
+    if isinstance(last, Ended) and last.why == "stopped":
+        stopped(folder, last.step, stop, to_people=not (json or quiet))
+        sys.exit(stop.code)
+    trained = opened(folder)
     found = evaluate(trained)
     assert isinstance(found, TranslationScores)
-    console.print(
-        f"[green]{100 * found.exact:.1f} %[/] of {found.pairs} numbers it has never seen are right, to the letter.\n"
-    )
-    return trained
+    if not json:
+        right = (f"{100 * found.exact:.1f} %", "green")
+        line(right, f" of {found.pairs} numbers it has never seen are right, to the letter.\n")
+    return trained, found
 
 
 def _compare(runs: "dict[str, Trained]") -> None:
@@ -69,3 +110,38 @@ def _compare(runs: "dict[str, Trained]") -> None:
     for row in zip(unseen, *answers, strict=True):
         table.add_row(row[0], *(found.text for found in row[1:]))
     console.print(table)
+
+
+def _look(run: "Trained") -> None:
+    console.print("\nWhere the Transformer looked (columns) while it wrote each word (rows) of")
+    console.print(f"[bold]{SHOWN}[/]: the units come first, and are written last.\n")
+    written = run.answerer.translate([SHOWN])[0].text
+    console.print(str(run.answerer.align(SHOWN, written)), markup=False)
+
+
+def _draw(run: "Trained", title: str, json: bool) -> Path:
+    from regard.commands.shown import Shown
+
+    seen = run.answerer.align(SHOWN, run.answerer.translate([SHOWN])[0].text)
+    with Shown(quiet=json) as heard:
+        drawn: Path = seen.draw(run.run.folder / PICTURE, title, heard)
+    return drawn
+
+
+def _as_json(found: "dict[str, TranslationScores]", folders: dict[str, Path], pictures: list[Path]) -> None:
+    from regard.disk.files import json_text
+
+    scores: dict[str, Any] = {
+        name: one.facts() | {"folder": str(folders[name]), "picture": str(picture)}
+        for (name, one), picture in zip(found.items(), pictures, strict=True)
+    }
+    print(json_text({"event": "demo", "runs": scores}), flush=True)
+
+
+def _next(folders: dict[str, Path]) -> None:
+    gru, transformer = folders.values()
+    console.print("\nNext:")
+    line("  ", (f"regard translate {shlex.quote(str(gru))} neunundneunzig --attention", "bold"))
+    line("  ", (f"regard evaluate {shlex.quote(str(transformer))}", "bold"))
+    line("  ", ("regard train transformer-tiny data.train=FILE data.source=de data.target=en", "bold"))
+    line("  where FILE.de and FILE.en are your own sentences, line by line.")

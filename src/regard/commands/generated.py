@@ -1,6 +1,7 @@
 """What is written from the menu and kept beside the code: `make generated` writes it, a test says when to.
 
 recipes/menu.json            the texts of `regard menu`, so that it need not import torch
+recipes/figures.json         sizes and costs of the recipes, so that `regard recipes` need not either
 recipes/recipe.schema.json   the JSON schema of recipes, for editors
 docs/options.md              every option, to be read
 """
@@ -9,6 +10,8 @@ import json
 
 from regard.commands.menu_cards import FILE, live_cards, signatures
 from regard.commands.options_page import page
+from regard.commands.recipe_figures import FILE as FIGURES
+from regard.commands.recipe_figures import reckoned
 from regard.disk import write
 from regard.recipe.read import shelf
 from regard.recipe.schema import recipe_schema
@@ -33,6 +36,6 @@ def _json(table: object) -> str:
 
 
 if __name__ == "__main__":
-    for name, text in generated().items():
+    for name, text in (generated() | {f"recipes/{FIGURES}": _json(reckoned())}).items():
         write(shelf().parent / name, text.encode())
         print(name)

@@ -45,9 +45,14 @@ class Description:
     flops_per_token: float
     training: dict[str, int]
     decoding: dict[str, int]
+    vocabulary: str = ""
+    """Of which tokens there are embeddings, where there are any, and how that is known."""
+    run: str = ""
+    """What became of it, where it is a run that is described."""
 
     def __str__(self) -> str:
-        from regard.model.described import description_text
+        """As readable as on the command line."""
+        from regard.model.lines import description_text
 
         return description_text(self)
 

@@ -73,8 +73,9 @@ class Mask:
             visible = visible & (near | (at_rows < self.first) | (at_columns < self.first))
         if self.causal:
             visible = visible & (columns <= rows)
-        if self.segments is not None:
-            visible = visible & (self.segments[:, :, None] == self.segments[:, None, :])
+        if start is not None:
+            runs = (start == 0).cumsum(1)  # a number that comes again is another sequence
+            visible = visible & (runs[:, :, None] == runs[:, None, :])
         if self.key_lengths is not None:
             visible = visible & (columns < self.key_lengths[:, None, None])
         if self.query_lengths is not None:

@@ -112,6 +112,11 @@ class Task(ABC):
     def sizes(self) -> dict[str, int]:
         """What the data say about the model: vocabularies, classes."""
 
+    @classmethod
+    def expected(cls, recipe: Mapping[str, Any]) -> dict[str, int]:
+        """The same as far as the tables of a recipe tell, before any data are read."""
+        return {}
+
     @abstractmethod
     def files(self) -> dict[str, bytes]:
         """What a run must keep so that the task can be opened without its data: tokenizers, names of classes."""

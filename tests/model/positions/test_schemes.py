@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch import Tensor
+from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 
 from regard.errors import InputError
 from regard.model.positions import Alibi, Learned, Nowhere, Positions, Rotary, Sinusoidal, Where
@@ -58,11 +59,20 @@ def test_rotary_keeps_the_kind_of_number() -> None:
     assert Rotary(4).rotate(torch.ones(1, 1, 2, 4, dtype=torch.bfloat16), Where(0, 2)).dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize("heads", [1, 3, 8])
+@pytest.mark.parametrize("heads", [1, 2, 8, 16])
 def test_alibi_is_the_formula(heads: int) -> None:
     slopes = Alibi(8).slopes(heads)
     assert slopes is not None
     assert slopes.tolist() == pytest.approx([2 ** (-8 * (head + 1) / heads) for head in range(heads)])
+
+
+@pytest.mark.parametrize("heads", range(1, 40))
+def test_alibi_of_any_number_of_heads_is_that_of_bloom(heads: int) -> None:
+    """Whose tensor has m·j for every head and position."""
+    slopes = Alibi(8).slopes(heads)
+    assert slopes is not None
+    theirs = build_alibi_tensor(torch.ones(1, 2, dtype=torch.long), heads, torch.float32)
+    assert slopes.tolist() == pytest.approx(theirs[:, 0, 1].tolist())
 
 
 def test_learned_adds_a_row_of_its_table_for_each_position() -> None:

@@ -41,6 +41,9 @@ class Writer(Assembly, ABC):
         """The memory before the first step: of these sources, or, where a model reads none, of so many rows."""
 
     def step(self, tokens: Int[Tensor, "B T"], memory: Memory) -> Float[Tensor, "B T O"]:
-        """The states of a few more positions after what the memory holds."""
-        states: Tensor = self.decoder(self.target(tokens), None, Mask(), memory)
+        """The states of a few more positions after what the memory holds; of none, none."""
+        x: Tensor = self.target(tokens)
+        if not tokens.shape[1]:
+            return x.new_zeros(len(x), 0, self.decoder.out_width)
+        states: Tensor = self.decoder(x, None, Mask(), memory)
         return states

@@ -18,6 +18,7 @@ from regard.model.mask import Mask
 from regard.model.memory import Entry, Held
 from regard.model.options import Bias, Heads
 from regard.model.positions import Places
+from regard.model.precision import as_it_is, fitting, wide
 
 Feature = Annotated[
     Literal["elu", "relu", "softmax"],
@@ -62,10 +63,11 @@ class LinearAttention(Attention):
 
     def read(self, data: Float[Tensor, "B S E"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
         keys, values = self.key_value(data).chunk(2, -1)
-        return self.features(split(keys, self.heads)), split(values, self.heads)
+        return self.features(split(keys, self.heads)), wide(split(values, self.heads))
 
     def features(self, x: Float[Tensor, "B H T K"]) -> Float[Tensor, "B H T K"]:
-        """φ: positive, so that the weights are a distribution."""
+        """φ: positive, so that the weights are a distribution; wide, so that they can be summed up."""
+        x = wide(x)
         if self.feature == "elu":
             return F.elu(x) + 1
         return F.relu(x) + 1e-3 if self.feature == "relu" else x.softmax(-1)
@@ -73,17 +75,22 @@ class LinearAttention(Attention):
     def weigh(self, asked: Tensor, keys: Tensor, view: View, rows: slice) -> Float[Tensor, "B H t S"]:
         """The effective weights: φ(q_i)·φ(k_j) over their sum."""
         visible = view.visible(asked.shape[2], keys.shape[2], asked.device, rows)
-        products = asked[:, :, rows] @ keys.mT * visible
+        with as_it_is(asked.device):
+            products = asked[:, :, rows] @ keys.mT * visible
         return _over(products, products.sum(-1))
 
     def mix(self, asked: Tensor, keys: Tensor, values: Tensor, view: View) -> Float[Tensor, "B H T C"]:
+        with as_it_is(asked.device):
+            return self._mix(asked, keys, values, view)
+
+    def _mix(self, asked: Tensor, keys: Tensor, values: Tensor, view: View) -> Float[Tensor, "B H T C"]:
         mask = view.mask
         if self.kernel == "naive":
             return self.weigh(asked, keys, view, ALL) @ values
         if mask.segments is not None:
             packed = Packed(mask)
             rows = [packed.unpack(tensor) for tensor in (asked, keys, values)]
-            return blank(packed.pack(self.mix(rows[0], rows[1], rows[2], View(packed.mask))), mask.query_lengths)
+            return blank(packed.pack(self._mix(rows[0], rows[1], rows[2], View(packed.mask))), mask.query_lengths)
         keys = blank(keys, mask.key_lengths)
         if mask.causal:
             mixed, norm, *_ = running(asked, keys, values)
@@ -92,7 +99,7 @@ class LinearAttention(Attention):
         return blank(_over(mixed, norm), mask.query_lengths)
 
     def answer(self, mixed: Float[Tensor, "B H T K"]) -> Float[Tensor, "B T D"]:
-        answered: Tensor = self.output(super().answer(mixed))
+        answered: Tensor = self.output(fitting(super().answer(mixed), self.output))
         return answered
 
     def ends(self) -> list[Tensor]:
@@ -106,7 +113,8 @@ class LinearAttention(Attention):
         keys, values = self.read(data)
         keys = blank(keys, mask.key_lengths)
         kept = [keys] if self.tap.watched else []  # sums are enough to mix; only who watches needs the keys
-        return Held(keys.mT @ values, keys.sum(2), *kept)
+        with as_it_is(keys.device):
+            return Held(keys.mT @ values, keys.sum(2), *kept)
 
     def forward(
         self,
@@ -123,10 +131,12 @@ class LinearAttention(Attention):
             asked = fold(self.ask(queries), len(sums))
             for keys in kept:
                 self.tap(asked.shape[2], partial(self.weigh, asked, keys, View(mask)))
-            mixed, norm = asked @ sums, (asked @ totals[..., None]).squeeze(-1)
+            with as_it_is(asked.device):
+                mixed, norm = asked @ sums, (asked @ totals[..., None]).squeeze(-1)
             return self.answer(unfold(_over(mixed, norm), len(queries)))
         asked, keys, values = self.both(queries)
-        mixed, norm, *state = running(asked, keys, values, *memory.held[:2])
+        with as_it_is(asked.device):
+            mixed, norm, *state = running(asked, keys, values, *memory.held[:2])
         memory.replace(*state, *self._watched(asked, keys, memory, mask))
         return self.answer(_over(mixed, norm))
 

@@ -45,12 +45,15 @@ class View:
             return self.mask.dense(queries_at, keys_at)[:, :, rows]
         return self.mask.dense(queries_at[..., rows], keys_at)
 
-    def bias(self, queries_at: Int[Tensor, "*N T"], keys_at: Int[Tensor, "*N S"]) -> Float[Tensor, "#N H T S"] | None:
-        """-m_h |i - j|."""
+    def bias(
+        self, queries_at: Int[Tensor, "*N T"], keys_at: Int[Tensor, "*N S"], like: Tensor
+    ) -> Float[Tensor, "#N H T S"] | None:
+        """-m_h |i - j|, in the type of `like`, and rounded to it once."""
         if self.slopes is None:
             return None
         distance = (queries_at[..., :, None] - keys_at[..., None, :]).abs()
-        return -self.slopes.to(distance.device)[None, :, None, None] * distance.unsqueeze(-3)
+        slopes = self.slopes.to(like.device, torch.promote_types(like.dtype, torch.float32))
+        return (-slopes[None, :, None, None] * distance.unsqueeze(-3)).to(like.dtype)
 
     def through(self, mask: Mask) -> "View":
         return replace(self, mask=mask)

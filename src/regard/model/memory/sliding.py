@@ -6,14 +6,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.model.memory.entry import Entry, Past, padded, room
+from regard.model.memory.entry import Entry, Past, grown, padded, room
 from regard.model.positions import Where
+
+SPAN = 64  # positions that a buffer has room for in the beginning
 
 
 class Sliding(Past):
     """The last `width` keys and values, and for ever the `first` ones.
 
-    The buffer has room for twice the width; when it is full, its later half moves to the front.
+    The buffer grows by doubling up to twice the width; when that is full, its later half moves to the front.
     So what is kept stands in order, and a step costs the same at position 100 and 10,000.
     Rows that began together keep their first positions apart from the window. When others join, the
     window holds every row's last columns, and a first position counts only once it has left the window.
@@ -77,9 +79,13 @@ class Sliding(Past):
 
     def _store(self, new: list[Tensor]) -> None:
         new = [tensor[:, :, -self.width :] for tensor in new]
+        stop = self._stop + new[0].shape[2]
         if not self._recent:
-            self._recent = [room(tensor, 2 * self.width) for tensor in new]
-        if self._stop + new[0].shape[2] > 2 * self.width:
+            self._recent = [room(tensor, min(max(stop, SPAN), 2 * self.width)) for tensor in new]
+        held = self._recent[0].shape[2]
+        if held < stop <= 2 * self.width:  # a wide window costs no more than what is in it
+            self._recent = [grown(buffer, self._stop, stop)[:, :, : 2 * self.width] for buffer in self._recent]
+        elif stop > held:
             for buffer in self._recent:
                 buffer[:, :, : self.width] = buffer[:, :, self._stop - self.width : self._stop].clone()
             self._stop = self.width

@@ -10,7 +10,8 @@ from regard.model.positions.positions import Positions
 class Alibi(Positions):
     """Scores lose a fixed amount for every step of distance, each head at its own rate.
 
-    q·k - m_h |i - j|, m_h = 2^(-8h/H) for h = 1…H [Press et al. 2022]
+    q·k - m_h |i - j|, m_h = 2^(-8h/H) for h = 1…H where H is a power of two; else those of the power P below, and
+    every other one of those of 2P for the heads that are left [Press et al. 2022].
     """
 
     moment = "bias"
@@ -19,4 +20,9 @@ class Alibi(Positions):
         super().__init__()
 
     def slopes(self, heads: int) -> Float[Tensor, "H"] | None:
-        return 2.0 ** (-8.0 * torch.arange(1, heads + 1, dtype=torch.float32) / heads)
+        power = 1 << (heads.bit_length() - 1)
+        return torch.cat([_slopes(power), _slopes(2 * power)[: 2 * (heads - power) : 2]])
+
+
+def _slopes(heads: int) -> Float[Tensor, "H"]:
+    return 2.0 ** (-8.0 * torch.arange(1, heads + 1, dtype=torch.float32) / heads)

@@ -4,6 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.mechanism import Mechanism, glorot
+from regard.model.precision import as_it_is, rounded_to
 from regard.model.stack import State
 
 
@@ -48,6 +50,13 @@ class Cell(Mechanism, ABC):
     def run(self, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
         """Many steps at once."""
 
+    def fused(self, x: Tensor, state: State) -> "tuple[AbstractContextManager[None], Tensor, list[Tensor]]":
+        """What torch's fused kernel works with: on a CPU the type of the weights, as it has no other for every cell."""
+        if rounded_to(x) != self.weight_hh.dtype and x.device.type == "cpu":
+            kind = self.weight_hh.dtype
+            return as_it_is(x.device), x.to(kind), [part[None].to(kind) for part in state]
+        return nullcontext(), x, [part[None].to(x.dtype) for part in state]
+
     def zero(self, x: Float[Tensor, "B *rest"]) -> State:
         return (x.new_zeros(len(x), self.width),) * self.states
 
@@ -67,7 +76,9 @@ class Elman(Cell):
         return (torch.tanh(projected + F.linear(state[0], self.weight_hh, self.bias_hh)),)
 
     def run(self, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
-        out, last = torch.rnn_tanh(x, state[0][None], self.weights(), True, 1, 0.0, self.training, False, True)
+        alone, x, first = self.fused(x, state)
+        with alone:
+            out, last = torch.rnn_tanh(x, first[0], self.weights(), True, 1, 0.0, self.training, False, True)
         return out, (last[0],)
 
 
@@ -92,8 +103,9 @@ class Lstm(Cell):
         return read.sigmoid() * cell.tanh(), cell
 
     def run(self, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
-        pair = [part[None] for part in state]
-        out, hidden, cell = torch.lstm(x, pair, self.weights(), True, 1, 0.0, self.training, False, True)
+        alone, x, first = self.fused(x, state)
+        with alone:
+            out, hidden, cell = torch.lstm(x, first, self.weights(), True, 1, 0.0, self.training, False, True)
         return out, (hidden[0], cell[0])
 
 
@@ -109,8 +121,11 @@ class Gru(Cell):
         reset, keep, new = projected.chunk(3, -1)
         past_reset, past_keep, past_new = F.linear(state[0], self.weight_hh, self.bias_hh).chunk(3, -1)
         new = torch.tanh(new + (reset + past_reset).sigmoid() * past_new)
-        return (torch.lerp(new, state[0], (keep + past_keep).sigmoid()),)
+        kept, kind = (keep + past_keep).sigmoid(), torch.promote_types(new.dtype, state[0].dtype)
+        return (torch.lerp(new.to(kind), state[0].to(kind), kept.to(kind)),)
 
     def run(self, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
-        out, last = torch.gru(x, state[0][None], self.weights(), True, 1, 0.0, self.training, False, True)
+        alone, x, first = self.fused(x, state)
+        with alone:
+            out, last = torch.gru(x, first[0], self.weights(), True, 1, 0.0, self.training, False, True)
         return out, (last[0],)

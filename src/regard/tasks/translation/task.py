@@ -2,10 +2,11 @@
 
 import json
 import time
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import islice
 from math import exp, nan
-from typing import Annotated
+from typing import Annotated, Any
 
 from annotated_doc import Doc
 
@@ -14,6 +15,7 @@ from regard.datasets.encode import Encoded, encode
 from regard.datasets.files import Files
 from regard.datasets.pairs import Pair, Pairs
 from regard.datasets.tokenizer import TokenizerTrainer
+from regard.datasets.tokenizer.trainer import USUAL
 from regard.decoding.sample import Greedy
 from regard.decoding.search import Search
 from regard.disk import parse_json
@@ -132,6 +134,13 @@ class Translation(Task):
             "source_vocab_size": len(self.tokenizers.source),
             "target_vocab_size": len(self.tokenizers.target),
         }
+
+    @classmethod
+    def expected(cls, recipe: Mapping[str, Any]) -> dict[str, int]:
+        tokenizer = recipe.get("tokenizer")
+        size = tokenizer.get("vocab_size") if isinstance(tokenizer, Mapping) else 0
+        size = size if isinstance(size, int) and size > 0 else USUAL
+        return {"source_vocab_size": size, "target_vocab_size": size}
 
     def files(self) -> dict[str, bytes]:
         facts = {"longest": self.longest, "source": self.data.source, "target": self.data.target}

@@ -52,7 +52,7 @@ class Windowed(torch.autograd.Function):
         for begin, end in _turns(plan, len(asked)):
             given = [plan.cut(asked, begin, end), plan.spread(keys, begin, end), plan.spread(values, begin, end)]
             mixed, logs = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
-                *given, attn_mask=_additive(plan.shown(work.view, len(asked), begin, end), asked), scale=work.scale
+                *given, attn_mask=_additive(plan.shown(work.view, asked, begin, end), asked), scale=work.scale
             )
             plan.paste(out, mixed, begin)
             sums.append(logs)
@@ -78,7 +78,7 @@ class Windowed(torch.autograd.Function):
                 logs,
                 0.0,
                 False,
-                attn_mask=_additive(plan.shown(work.view, len(asked), begin, end), asked),
+                attn_mask=_additive(plan.shown(work.view, asked, begin, end), asked),
                 scale=work.scale,
             )
             plan.paste(totals[0], found[0], begin)
@@ -111,5 +111,5 @@ def _turns(plan: Plan, batch: int) -> Iterator[tuple[int, int]]:
 def _additive(shown: Tensor, like: Tensor) -> Tensor:
     """What the kernel adds to the scores: nothing, or minus infinity."""
     if shown.dtype != torch.bool:
-        return shown.to(like)
+        return shown
     return torch.zeros_like(shown, dtype=like.dtype).masked_fill_(~shown, float("-inf"))

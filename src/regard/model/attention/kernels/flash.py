@@ -2,10 +2,13 @@
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.model.attention.view import View
+from regard.model.precision import HALF, rounded_to
+
+BASE = 256  # whole numbers up to here are exact in every type, times any power of two too
 
 
 def flash(
@@ -58,17 +61,35 @@ def _additive(asked: Tensor, keys: Tensor, view: View) -> Tensor | None:
         visible = (keys_at >= 0)[:, None, None]
     elif mask.key_lengths is not None:
         visible = (keys_at < mask.key_lengths[:, None])[:, None, None]
-    bias = view.bias(queries_at, keys_at)
+    bias = view.bias(queries_at, keys_at, asked)
     if bias is None or visible is None:
-        return visible if bias is None else bias.to(asked)
-    return bias.to(asked).masked_fill(~visible, float("-inf"))
+        return visible if bias is None else bias
+    return bias.masked_fill(~visible, float("-inf"))
 
 
 def _with_distance(
     asked: Tensor, keys: Tensor, values: Tensor, slopes: Tensor, scale: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """-m(i - j) as one more dimension of queries and keys: the softmax cannot see the -m·i."""
-    at = torch.arange(keys.shape[2], device=keys.device).to(keys) - keys.shape[2] // 2
-    slope = slopes.to(asked)[:, None, None].expand(*asked.shape[:3], 1)
-    place = (at / scale)[:, None].expand(*keys.shape[:3], 1)
-    return torch.cat([asked, slope], -1), torch.cat([keys, place], -1), F.pad(values, (0, 1))
+    """-m(i - j) as one more dimension of queries and keys, or a few: the softmax cannot see the -m·i."""
+    length = keys.shape[2]
+    at, slope = torch.arange(length, device=keys.device) - length // 2, slopes.to(asked.device)
+    if rounded_to(asked) in HALF:
+        places, units = _figures(at, length)
+        slope = slope[:, None] / scale * units.to(slope)
+    else:
+        places, slope = (at.to(keys) / scale)[:, None], slope[:, None]
+    more = places.shape[1]
+    slope = slope.to(asked)[:, None].expand(*asked.shape[:3], more)
+    places = places.to(keys).expand(*keys.shape[:3], more)
+    return torch.cat([asked, slope], -1), torch.cat([keys, places], -1), F.pad(values, (0, more))
+
+
+def _figures(at: Int[Tensor, "S"], length: int) -> tuple[Float[Tensor, "S n"], Int[Tensor, "n"]]:
+    """Numbers for which half precision has no number, as sums of some for which it has; their units are on top."""
+    parts, units, step = [], [1], BASE
+    while step < length:
+        parts.append(at.remainder(step))
+        at, step = at - parts[-1], step * BASE
+        units.append(max(1, step // BASE**3))
+    parts.append(at)
+    return torch.stack([part / unit for part, unit in zip(parts, units, strict=True)], -1), torch.tensor(units)

@@ -21,8 +21,8 @@ def weights(
 def normalised(scores: Float[Tensor, "B H t S"], queries: int, view: View, rows: slice) -> Float[Tensor, "B H t S"]:
     """Softmax over what is visible: exact zeros elsewhere, and for rows that see nothing."""
     queries_at, keys_at = view.standing(queries, scores.shape[-1], scores.device)
-    bias = view.bias(queries_at[..., rows], keys_at)
-    scores = scores if bias is None else scores + bias.to(scores)
+    bias = view.bias(queries_at[..., rows], keys_at, scores)
+    scores = scores if bias is None else scores + bias
     visible: Bool[Tensor, "#B 1 t S"] = view.visible(queries, scores.shape[-1], scores.device, rows)
     sighted = visible.any(-1, keepdim=True)
     scores = scores.masked_fill(~visible & sighted, float("-inf")).masked_fill(~sighted, 0.0)

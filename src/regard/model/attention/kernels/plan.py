@@ -30,12 +30,12 @@ class Plan:
         near = torch.arange(max(0, low - self.back), min(self.length, high + self.ahead), device=self.device)
         return near if low < self.start else torch.cat([torch.arange(self.first, device=self.device), near])
 
-    def shown(self, view: View, batch: int, begin: int, end: int) -> Tensor:
-        """The masks of some of the blocks."""
+    def shown(self, view: View, like: Tensor, begin: int, end: int) -> Tensor:
+        """The masks of some of the blocks, in the type of `like`, the queries."""
         moves = torch.arange(begin, end, device=self.device)[:, None] * self.block
         rows = torch.arange(self.start, self.start + self.block, device=self.device)
         columns = self.reached(self.start, self.start + self.block)
-        return shown(view, rows + moves, columns + moves * (columns >= self.low), batch)
+        return shown(view, rows + moves, columns + moves * (columns >= self.low), like)
 
     def spread(self, x: Float[Tensor, "B G T K"], begin: int, end: int) -> Float[Tensor, "N G S K"]:
         """To each of some blocks the keys it is shown."""
@@ -68,15 +68,15 @@ class Plan:
         into[:, at : at + rows.shape[1]] = rows
 
 
-def shown(view: View, rows: Int[Tensor, "N T"], columns: Int[Tensor, "N S"], batch: int) -> Tensor:
+def shown(view: View, rows: Int[Tensor, "N T"], columns: Int[Tensor, "N S"], like: Tensor) -> Tensor:
     """The masks of N blocks: one for all, unless padding or a slant towards global keys makes them differ."""
     mask = view.mask
     visible = mask.structure().dense(rows[0], columns[0])
     if mask.key_lengths is not None and not mask.pads_last:
         real = columns < mask.key_lengths[:, None, None]  # B N S
         visible = visible & real.flatten(0, 1)[:, None, None]
-    bias = view.bias(rows, columns) if mask.first else view.bias(rows[0], columns[0])
+    bias = view.bias(rows, columns, like) if mask.first else view.bias(rows[0], columns[0], like)
     if bias is None:
         return visible
-    bias = bias.repeat(batch, 1, 1, 1) if len(bias) > 1 else bias
+    bias = bias.repeat(len(like), 1, 1, 1) if len(bias) > 1 else bias
     return bias.masked_fill(~visible, float("-inf"))

@@ -33,7 +33,7 @@ def window(
     plan = Plan(view.mask, asked.shape[2], BLOCK, asked.device)
     if plan.count < 1:
         return flash(asked, keys, values, view, scale, dropout)
-    ends = _ends(view, plan, len(asked), scale, dropout)
+    ends = _ends(view, plan, asked, scale, dropout)
     if _direct(asked, keys, values, dropout):
         out: Tensor = Windowed.apply(asked, keys, values, Work(view, plan, ends, scale))  # type: ignore[no-untyped-call]
         return out
@@ -41,7 +41,7 @@ def window(
         plan.cut(asked, 0, plan.count),
         _Spread.apply(keys, plan),  # type: ignore[no-untyped-call]
         _Spread.apply(values, plan),  # type: ignore[no-untyped-call]
-        plan.shown(view, len(asked), 0, plan.count),
+        plan.shown(view, asked, 0, plan.count),
         scale=scale,
         dropout=dropout,
     )
@@ -52,12 +52,12 @@ def window(
     return torch.cat(parts, 1).transpose(1, 2)
 
 
-def _ends(view: View, plan: Plan, batch: int, scale: float, dropout: float) -> list[End]:
+def _ends(view: View, plan: Plan, like: Tensor, scale: float, dropout: float) -> list[End]:
     """The rows before and after the blocks; then, where they see everything, the global ones."""
 
     def edge(low: int, high: int) -> End:
         columns = plan.reached(low, high)
-        part = shown(view, torch.arange(low, high, device=plan.device)[None], columns[None], batch)
+        part = shown(view, torch.arange(low, high, device=plan.device)[None], columns[None], like)
         return End(low, high, columns, partial(fused, mask=part, scale=scale, dropout=dropout))
 
     ends = [edge(0, plan.start)]

@@ -1,0 +1,64 @@
+"""What every recipe is in figures, without torch: as it was written down when Regard was made (`make generated`)."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from regard.recipe.read import read, shelf
+
+FILE = "figures.json"
+LENGTH = 32  # tokens of the sequences that costs are counted with
+WAYS = 3  # a training step costs as much as so many passes forward
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One recipe. `flops` are those of training for one token of source or target; `tokens` are all that it learns
+    from where its data come with Regard, else 0."""
+
+    task: str
+    model: str
+    parameters: int
+    flops: int
+    tokens: int
+
+
+def kept_figures() -> dict[str, Figures]:
+    """By the names of the recipes; none of those that nobody has reckoned."""
+    try:
+        table = json.loads((shelf() / FILE).read_text(encoding="utf-8"))
+        return {name: Figures(**facts) for name, facts in table.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def reckoned() -> dict[str, dict[str, Any]]:
+    """The same from the code: this builds every model without its numbers, and reads the data that come with it."""
+    names = sorted(path.stem for path in shelf().glob("*.toml"))
+    return {name: asdict(_of(name)) for name in names}
+
+
+def _of(name: str) -> Figures:
+    from regard.training.describe import describe
+
+    table = read(name)
+    task = table.get("task", {})
+    found = describe(name, length=LENGTH, batch=1)
+    sides = 2 if found.tree.name == "seq2seq" else 1  # costs are told for a token of each side
+    tokens = _tokens(name) if "data" in table else 0
+    flops = round(WAYS * found.flops_per_token / sides)
+    return Figures(str(task.get("kind", "")), found.tree.name, found.parameters, flops, tokens)
+
+
+def _tokens(name: str) -> int:
+    """Of all epochs, on both sides."""
+    from regard.listener import SILENT
+    from regard.recipe import Recipe
+    from regard.training.menu import MENU
+
+    recipe = Recipe.resolve(name, MENU)
+    task = recipe.wants("task").build(None)
+    task.prepare(SILENT)
+    batches = task.batches(0)
+    epoch = sum(batches[number].size for number in range(len(batches)))
+    return round(epoch * recipe.wants("training").epochs)
