@@ -46,7 +46,7 @@ OTHERS: dict[str, dict[str, float]] = {  # other values for the numbers of the m
     "encoder": {"layers": 3, "kernel_size": 5, "dilation": 2, "dropout": 0.1},
     "decoder": {"layers": 3, "kernel_size": 2, "dilation": 2, "dropout": 0.1},
     "body": {"patch": 2, "blocks": 2, "stages": 3},
-    "attention": {"heads": 2, "kv_heads": 1, "hidden": 5, "dropout": 0.1},
+    "attention": {"heads": 2, "kv_heads": 1, "hidden": 5, "dropout": 0.1, "head_width": 10, "bias": "inputs"},
     "pattern": {"width": 3, "first": 1},
     "positions": {"limit": 48, "base": 50.0},
     "norm": {"eps": 0.1},

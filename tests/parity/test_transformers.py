@@ -17,6 +17,8 @@ from transformers import (
     MixtralConfig,
     MixtralForCausalLM,
     PreTrainedConfig,
+    Qwen2Config,
+    Qwen2ForCausalLM,
     ViTConfig,
     ViTForImageClassification,
 )
@@ -132,6 +134,63 @@ def test_llama_with_grouped_heads_equals_transformers(lengths: Tensor | None, ti
     )
     theirs = shaken(LlamaForCausalLM, config)
     agree_on_text(recipe, theirs, lambda given: from_llama(given, WIDTH // HEADS), lengths)
+
+
+@with_and_without_padding
+def test_qwen2_with_biases_on_the_way_in_equals_transformers(lengths: Tensor | None) -> None:
+    config = Qwen2Config(
+        vocab_size=VOCABULARY, hidden_size=WIDTH, intermediate_size=HIDDEN, num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS, num_key_value_heads=GROUPS, rms_norm_eps=EPS,
+        rope_parameters={"rope_type": "default", "rope_theta": BASE}, tie_word_embeddings=True,
+    )  # fmt: skip
+    recipe = language_model(
+        {"kind": "rms", "eps": EPS},
+        {"kind": "rotary", "base": BASE},
+        {"kind": "swiglu", "hidden": HIDDEN},
+        attention={"kv_heads": GROUPS, "bias": "inputs"},
+        tie_embeddings="output",
+    )
+    theirs = shaken(Qwen2ForCausalLM, config)
+    agree_on_text(recipe, theirs, lambda given: from_llama(given, WIDTH // HEADS), lengths)
+
+
+def test_heads_of_any_width_equal_transformers() -> None:
+    """As in Mistral Nemo, whose heads together are narrower than the model."""
+    config = LlamaConfig(
+        vocab_size=VOCABULARY, hidden_size=WIDTH, intermediate_size=HIDDEN, num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS, num_key_value_heads=GROUPS, head_dim=10, rms_norm_eps=EPS,
+        rope_parameters={"rope_type": "default", "rope_theta": BASE},
+    )  # fmt: skip
+    recipe = language_model(
+        {"kind": "rms", "eps": EPS},
+        {"kind": "rotary", "base": BASE},
+        {"kind": "swiglu", "hidden": HIDDEN},
+        attention={"kv_heads": GROUPS, "bias": False, "head_width": 10},
+        tie_embeddings="none",
+    )
+    agree_on_text(recipe, shaken(LlamaForCausalLM, config), lambda given: from_llama(given, 10), None)
+
+
+@pytest.mark.parametrize(("active", "portions"), [(1, "active"), (2, "active")])
+def test_experts_that_share_among_the_active_equal_transformers(active: int, portions: str) -> None:
+    """Of one active expert all of it is taken, so that the router learns nothing from the loss."""
+    config = MixtralConfig(
+        vocab_size=VOCABULARY, hidden_size=WIDTH, intermediate_size=HIDDEN, num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS, num_key_value_heads=GROUPS, num_local_experts=5, num_experts_per_tok=active,
+        rms_norm_eps=EPS, rope_parameters={"rope_type": "default", "rope_theta": BASE},
+    )  # fmt: skip
+    recipe = language_model(
+        {"kind": "rms", "eps": EPS},
+        {"kind": "rotary", "base": BASE},
+        {"kind": "experts", "experts": 5, "active": active, "hidden": HIDDEN, "portions": portions},
+        attention={"kv_heads": GROUPS, "bias": False},
+        tie_embeddings="none",
+    )
+    theirs, tokens = shaken(MixtralForCausalLM, config), words(STEPS, 2)
+    ours = build(recipe)
+    copy(from_mixtral(trained(theirs), WIDTH // HEADS), ours)
+    wanted = theirs(input_ids=tokens, use_cache=False).logits
+    torch.testing.assert_close(ours(tokens), wanted, rtol=TOLERANCE, atol=TOLERANCE)
 
 
 @with_and_without_padding

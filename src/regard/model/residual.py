@@ -2,7 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Annotated
 
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -48,12 +50,24 @@ class Pre(Residual):
 class Post(Residual):
     """The norm stands after the sum: norm(x + F(x)), as in the first Transformer [N2:641-645]."""
 
+    def __init__(
+        self,
+        norm: Norm,
+        dropout: float,
+        *,
+        closing_norm: Annotated[
+            bool, Doc("Whether the stack ends with one norm more, as in torch's nn.Transformer.")
+        ] = False,
+    ) -> None:
+        super().__init__(norm, dropout)
+        self.closes = closing_norm
+
     def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]:
         out: Tensor = self.norm(x + self.drop(sublayer(x)))
         return out
 
     def closing(self) -> nn.Module:
-        return nn.Identity()
+        return self.norm if self.closes else nn.Identity()
 
 
 class NoResidual(Residual):

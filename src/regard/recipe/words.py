@@ -22,7 +22,7 @@ def _wants(hint: Any, about: list[Any]) -> str:
     if origin is Annotated:
         return _wants(inner[0], [*inner[1:], *about])
     if origin is Literal:
-        return f"one of {', '.join(str(choice) for choice in inner)}"
+        return f"one of {', '.join(map(str, inner))}" if len(inner) > 1 else str(inner[0])
     if origin in (Union, UnionType):
         return " or ".join(_wants(each, []) for each in inner)
     if origin is list:

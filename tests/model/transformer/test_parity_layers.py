@@ -29,7 +29,7 @@ LAST_NORMS = {
 }
 
 every_depth = pytest.mark.parametrize("layers", [1, 2])
-every_residual = pytest.mark.parametrize("residual", ["pre", "post"])
+every_residual = pytest.mark.parametrize("residual", ["pre", "post", "post, closed"])
 every_mlp = pytest.mark.parametrize("mlp", ["relu", "gelu"])
 with_and_without_padding = pytest.mark.parametrize("padded", [False, True], ids=["whole", "padded"])
 
@@ -66,7 +66,7 @@ def counterpart(stack: str, layers: int, residual: str, mlp: str) -> nn.Module:
     }
     one, many = kinds[stack]
     layer = one(WIDTH, HEADS, HIDDEN, 0.0, mlp, batch_first=True, norm_first=residual == "pre")
-    last = nn.LayerNorm(WIDTH) if residual == "pre" else None
+    last = None if residual == "post" else nn.LayerNorm(WIDTH)
     options = {"enable_nested_tensor": False} if stack == "encoder" else {}
     return shaken(many(layer, layers, last, **options))
 
@@ -78,7 +78,7 @@ def table(layers: int, residual: str, mlp: str) -> dict[str, object]:
         "layers": layers,
         "attention": attention,
         "positions": "none",
-        "residual": residual,
+        "residual": {"kind": "post", "closing_norm": True} if residual == "post, closed" else residual,
         "mlp": {"kind": mlp, "hidden": HIDDEN},
     }
 

@@ -7,6 +7,7 @@ from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.errors import InputError
 from regard.model.assembly.assembly import Assembly
 from regard.model.initial import initialise
 from regard.model.vision import ImageBody
@@ -36,5 +37,8 @@ class ImageClassifier(Assembly):
         return (torch.zeros(rows, self.channels, self.size, self.size),)
 
     def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B V"]:
+        if pixels.shape[1:] != (self.channels, self.size, self.size):
+            given = "×".join(map(str, pixels.shape[1:]))
+            raise InputError(f"wanted images of {self.channels}×{self.size}×{self.size} numbers, given {given}")
         logits: Tensor = self.head(self.body(pixels))
         return logits

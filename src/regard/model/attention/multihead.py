@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.model.attention.attention import Attention, Site, divide, split
 from regard.model.attention.kernels import Kernel, attend, weights
 from regard.model.attention.view import View
-from regard.model.options import Bias, Heads
+from regard.model.options import Heads
 from regard.recipe import Number, Share
 
 
@@ -34,7 +34,13 @@ class Multihead(Attention):
         scale: Annotated[
             Literal["root", "one"], Doc("What scores are divided by: the root of a head's width, or one.")
         ] = "root",
-        bias: Bias = True,
+        bias: Annotated[
+            bool | Literal["inputs"],
+            Doc("Whether each product adds a learned vector; inputs means those of queries, keys and values only."),
+        ] = True,
+        head_width: Annotated[
+            Number, Doc("Numbers in a query or key of a head; 0 means the width divided by the heads.")
+        ] = 0,
         dropout: Annotated[
             Share, Doc("Share of attention weights set to zero by chance while training; 0 is none.")
         ] = 0.0,
@@ -42,15 +48,15 @@ class Multihead(Attention):
     ) -> None:
         super().__init__(site)
         self.heads, self.kv_heads = heads, kv_heads or heads
-        width = divide(site.width, heads)
+        width = head_width or divide(site.width, heads)
         if heads % self.kv_heads:
             raise ValueError(f"kv_heads: {self.kv_heads} groups do not divide {heads} heads")
         site.positions.check_head(width)
         self.scale = width**-0.5 if scale == "root" else 1.0
         self.dropout, self.kernel = dropout, kernel
-        self.query = nn.Linear(site.width, heads * width, bias)
-        self.key_value = nn.Linear(self.data_width, 2 * self.kv_heads * width, bias)
-        self.output = nn.Linear(heads * width, site.width, bias)
+        self.query = nn.Linear(site.width, heads * width, bool(bias))
+        self.key_value = nn.Linear(self.data_width, 2 * self.kv_heads * width, bool(bias))
+        self.output = nn.Linear(heads * width, site.width, bias is True)
         self.out_width = site.width
 
     def ask(self, queries: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:

@@ -18,7 +18,7 @@ from regard.recipe import Count, Number
 class Experts(Mlp):
     """Many MLPs, of which a router picks a few for each token.
 
-    Σ over the A best of E: softmax(top_A(x W_r))_e · MLP_e(x); for A = 1, softmax(x W_r)_e · MLP_e(x).
+    Σ over the A best of E: softmax(top_A(x W_r))_e · MLP_e(x); with `portions` all, softmax(x W_r)_e · MLP_e(x).
     Parameters grow with E, work with A [N3:165; Shazeer et al. 2017; Mixtral]. `balance` is the weight
     of the loss that keeps the experts evenly used, E Σ_e f_e P_e [Fedus et al. 2021].
     """
@@ -35,6 +35,10 @@ class Experts(Mlp):
         activation: Annotated[
             Literal["relu", "gelu", "swiglu"], Doc("The function between the two products of an expert.")
         ] = "swiglu",
+        portions: Annotated[
+            Literal["auto", "active", "all"],
+            Doc("What an expert counts: its share among the active ones, or among all; auto is all for one active."),
+        ] = "auto",
         balance: Annotated[
             float, Doc("Weight of the loss that keeps all experts equally busy; 0 lets the router favour some.")
         ] = 0.01,
@@ -45,6 +49,8 @@ class Experts(Mlp):
         gated = activation == "swiglu"
         hidden = hidden or (thirds(width) if gated else 4 * width)
         self.experts, self.active, self.activation, self.balance = experts, active, activation, balance
+        # one alone would always get the whole, and the router learn nothing
+        self.among_all = portions == "all" or (portions == "auto" and active == 1)
         self.route = nn.Linear(width, experts, bias=False)
         self.up = nn.Parameter(torch.empty(experts, (2 if gated else 1) * hidden, width))
         self.down = nn.Parameter(torch.empty(experts, width, hidden))
@@ -67,8 +73,7 @@ class Experts(Mlp):
         best, chosen = scores.topk(self.active, -1)  # N A
         shares = scores.softmax(-1)
         self.imbalance = self._imbalance(shares, chosen) if self.training else None
-        # one alone would always get the whole, and the router learn nothing
-        portions = best.softmax(-1) if self.active > 1 else shares.gather(-1, chosen)
+        portions = shares.gather(-1, chosen) if self.among_all else best.softmax(-1)
         order = chosen.flatten().argsort(stable=True)  # all tokens of an expert stand together
         where = order // self.active
         stops = F.one_hot(chosen.flatten(), self.experts).sum(0).cumsum(0)
