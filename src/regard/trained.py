@@ -65,7 +65,7 @@ def open_run(
 ) -> Trained:
     """The best checkpoint of a run, checked against the recipe before anything is built.
 
-    `overrides` change how it answers (`"decoding.beam_size=1"`), never what it is. `device` is where: cpu, cuda,
+    `overrides` change how it answers (`"decoding.beam_size=1"`), never what it is. `device` says where: cpu, cuda,
     cuda:1, or auto, a GPU if there is one. `int8` rounds all matrices to eight bits: faster on a CPU, a little less
     exact. Neither the training data nor the optimizer's state is needed.
     """

@@ -31,7 +31,8 @@ def test_evaluate_for_machines(trained: tuple[Path, Done], tmp_path: Path) -> No
     assert found["by_length"][0]["count"] == 30
     assert "nrefs:1" in found["signatures"]["bleu"]
     assert {"bleu", "chrf", "bleu_lowercase", "exact", "loss", "perplexity", "seconds"} <= set(found)
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["bleu-by-length.png", "translations.txt"]
+    kept = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert kept == ["bleu-by-length.png", "evaluation.json", "translations.txt"]
     assert sorted(trained[0].iterdir()) == before
 
 

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from spoken import TOY, WORDS, Done, refused, regard
 
 from regard.disk import checksum
-from regard.errors import RecipeError
+from regard.errors import InputError, RecipeError
 from regard.run import STATE, WEIGHTS, Run
 from regard.trained import open_run
 from regard.verbs import align, translate
@@ -149,12 +149,26 @@ def spoil(folder: Path) -> None:
         manifest.write_text(json.dumps(table))
 
 
-@pytest.mark.parametrize("beam", [1, 5])
-@pytest.mark.parametrize("verb", ["evaluate", "translate"])
-def test_weights_that_are_no_numbers_are_told_in_a_sentence(verb: str, beam: int, run: Path) -> None:
+NO_NUMBERS = [
+    ["evaluate"],
+    ["evaluate", "--beam", "1"],
+    ["translate", "a b"],
+    ["translate", "a b", "--beam", "5"],
+    ["translate", "a b", "--attention"],
+    ["translate", "a b", "--int8"],
+]
+
+
+@pytest.mark.parametrize("words", NO_NUMBERS, ids="".join)
+def test_weights_that_are_no_numbers_are_refused_by_name(words: list[str], run: Path) -> None:
     spoil(run)
-    more = ["a b"] if verb == "translate" else []
-    refused(1, "the model's scores are not numbers (NaN", verb, str(run), *more, "--beam", str(beam))
+    step = (run / "best").read_text().removeprefix("step-")
+    named = (
+        f"{run}: decoder.attention.key.bias holds no numbers (NaN or infinite) at step {step}: the training diverged"
+    )
+    refused(3, named, words[0], str(run), *words[1:])
+    with pytest.raises(InputError, match="holds no numbers"):
+        align(run, "a b")
 
 
 def test_a_run_says_which_files_its_task_keeps(trained: tuple[Path, Done]) -> None:

@@ -85,7 +85,7 @@ def test_weights_are_the_mean_of_those_to_the_source_alone(kind: str) -> None:
 def test_a_model_that_knows_the_source_by_one_vector_says_so(context: str) -> None:
     decoder = {"kind": "recurrent", "layers": 1, "attention": "none", "context": context}
     with pytest.raises(
-        InputError, match=r"^this model has no attention to the source: it knows it by one fixed vector$"
+        InputError, match=r"^this model has no attention to the source to draw: it knows it by one fixed vector$"
     ):
         translator(READING, decoder).align(SOURCE, TARGET)
 

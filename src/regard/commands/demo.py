@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 RECIPES = {"numbers-gru": "GRU + additive attention", "numbers-transformer": "Transformer"}
 SHOWN = "neuntausendzweihundertsiebenundvierzig"
 COMMAND = "regard demo"  # how a run says that the demo made it
+LOOKED_AT = "numbers-transformer"
 PICTURE = "alignment.png"
 
 
@@ -35,14 +36,12 @@ def demo(
         console.print("Two small models learn that from 8,000 examples, starting from nothing.\n")
     found = {name: _learn(name, folder, json, quiet) for name, folder in folders.items()}
     runs = {name: run for name, (run, _) in found.items()}
-    pictures = [_draw(run, RECIPES[name], json) for name, run in runs.items()]
+    picture = _draw(runs[LOOKED_AT], RECIPES[LOOKED_AT], json)
     if json:
-        return _as_json({name: scores for name, (_, scores) in found.items()}, folders, pictures)
+        return _as_json({name: scores for name, (_, scores) in found.items()}, folders, picture)
     _compare(runs)
-    _look(runs["numbers-transformer"])
-    console.print("\nThe same in colour:")
-    for picture in pictures:
-        line("  ", (str(picture), "bold"))
+    _look(runs[LOOKED_AT])
+    line("\nThe same as a picture: ", (str(picture), "bold"))
     return _next(folders)
 
 
@@ -128,14 +127,11 @@ def _draw(run: "Trained", title: str, json: bool) -> Path:
     return drawn
 
 
-def _as_json(found: "dict[str, TranslationScores]", folders: dict[str, Path], pictures: list[Path]) -> None:
+def _as_json(found: "dict[str, TranslationScores]", folders: dict[str, Path], picture: Path) -> None:
     from regard.disk.files import json_text
 
-    scores: dict[str, Any] = {
-        name: one.facts() | {"folder": str(folders[name]), "picture": str(picture)}
-        for (name, one), picture in zip(found.items(), pictures, strict=True)
-    }
-    print(json_text({"event": "demo", "runs": scores}), flush=True)
+    scores: dict[str, Any] = {name: one.document() | {"folder": str(folders[name])} for name, one in found.items()}
+    print(json_text({"event": "demo", "runs": scores, "picture": str(picture)}), flush=True)
 
 
 def _next(folders: dict[str, Path]) -> None:

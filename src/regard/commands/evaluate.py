@@ -59,7 +59,8 @@ def evaluate(
         }
         how = [*keys, *([f"beam={beam}"] if beam else []), *(["int8"] if int8 else [])]
         written = _keep(found, out or runs[0].run.folder, heard)
-        _keep_scores(found, runs, out, on, how, heard)
+        if not _keep_scores(found, runs, out, on, how) and written:
+            heard.say(f"{out or run}: the scores cannot be kept there")
     first, *rest = found.values()
     if json:
         more = {"against": {name: one.document() for name, one in zip(names[1:], rest, strict=True)}} if rest else {}
@@ -107,19 +108,23 @@ def _keep(found: "Mapping[str, Evaluation]", folder: Path, heard: "Listener") ->
 
 
 def _keep_scores(
-    found: "Mapping[str, Evaluation]", runs: "list[Trained]", out: Path | None, on: str, how: list[str], heard: Shown
-) -> None:
-    """In each run, or all that were asked for in one other place."""
+    found: "Mapping[str, Evaluation]", runs: "list[Trained]", out: Path | None, on: str, how: list[str]
+) -> bool:
+    """In each run, or where else they are wanted those of the first; False where that cannot be."""
+    from regard.disk import place
     from regard.run import scores
 
+    done = True
     for one, trained in zip(found.values(), runs, strict=True):
         assert one.scored is not None
         own = not on and one.scored.data_hash == runs[0].run.facts.get("data") == trained.run.facts.get("data")
         named = "" if own else one.scored.data
         if out is None:
-            trained.run.keep_scores(one.scores, step=trained.step, on=named, split=one.scored.split, how=how)
+            kept = trained.run.keep_scores(one.scores, step=trained.step, on=named, split=one.scored.split, how=how)
+            done = done and kept
         elif trained is runs[0]:
-            scores.keep(out, scores.entry(one.scores, trained.step, named, one.scored.split, how))
+            done = scores.keep(place(out), scores.entry(one.scores, trained.step, named, one.scored.split, how))
+    return done
 
 
 def _show(first: "Evaluation", found: "Mapping[str, Evaluation]") -> None:

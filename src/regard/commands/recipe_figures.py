@@ -55,10 +55,12 @@ def _tokens(name: str) -> int:
     from regard.listener import SILENT
     from regard.recipe import Recipe
     from regard.training.menu import MENU
+    from regard.training.settings import TrainingOptions
 
     recipe = Recipe.resolve(name, MENU)
     task = recipe.wants("task").build(None)
     task.prepare(SILENT)
     batches = task.batches(0)
-    epoch = sum(batches[number].size for number in range(len(batches)))
-    return round(epoch * recipe.wants("training").epochs)
+    epoch: int = sum(batches[number].size for number in range(len(batches)))
+    settings: TrainingOptions = recipe.wants("training").build()
+    return round(epoch * settings.epochs)

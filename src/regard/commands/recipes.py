@@ -35,7 +35,7 @@ def recipes(json: Annotated[bool, typer.Option("--json", help="For machines.")] 
             if _title(one) == title:
                 _show(recipe, one)
         console.print()
-    line("Times are rough, for this machine left alone; ", ("--dry-run", "bold"), " of regard train measures.")
+    line("Times are rough, for this machine left alone; ", ("regard train … --dry-run", "bold"), " measures")
     line("Look at one: ", ("regard describe transformer-tiny", "bold"))
     return None
 
@@ -44,7 +44,12 @@ def _facts(about: str, known: "Figures | None", speed: float) -> dict[str, Any]:
     """One recipe. Seconds are those of all of its training, or where the data are yours of a million tokens."""
     if known is None:
         return {"about": about, "task": None, "trainable": None}
-    facts = {"about": about, "task": known.task or None, "trainable": bool(known.task), "model": known.model}
+    facts: dict[str, Any] = {
+        "about": about,
+        "task": known.task or None,
+        "trainable": bool(known.task),
+        "model": known.model,
+    }
     facts["parameters"] = known.parameters
     if known.task:
         facts["seconds_per_million_tokens"] = known.flops * MILLION / speed

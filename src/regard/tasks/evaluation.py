@@ -41,7 +41,7 @@ class Scored:
     data_hash: str
 
     def __str__(self) -> str:
-        return f"the {self.split} split of {self.data}; step {self.step:,}, {self.how}"
+        return f"the {self.split} split of {self.data}\nanswered by step {self.step:,}: {self.how}"
 
 
 class Evaluation(ABC):

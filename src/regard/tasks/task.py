@@ -12,8 +12,9 @@ from regard.datasets.data import Data, Report, Split
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
-from regard.tasks.evaluation import Evaluation as Evaluation
-from regard.tasks.evaluation import Table as Table
+from regard.tasks.evaluation import Evaluation, Table
+
+__all__ = ["Batch", "Batches", "Evaluation", "Exam", "Kept", "Loss", "Table", "Task"]
 
 Kept = Mapping[str, bytes]
 """What a run keeps for its task: the contents of files by their names."""
@@ -113,7 +114,7 @@ class Task(ABC):
         """What the data say about the model: vocabularies, classes."""
 
     @classmethod
-    def expected(cls, recipe: Mapping[str, Any]) -> dict[str, int]:
+    def expected(cls, recipe: Mapping[str, Any]) -> dict[str, int]:  # noqa: ARG003  (most know nothing yet)
         """The same as far as the tables of a recipe tell, before any data are read."""
         return {}
 

@@ -1,0 +1,98 @@
+"""regard demo: it makes two runs, and touches nothing that it did not make."""
+
+import json
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spoken import Done, regard
+
+from regard.run import Run
+from regard.training import train
+from regard.training.events import Step
+
+QUICK = ["training.steps=2", "data.train=40", "data.valid=5", "data.test=20", "model.width=16"]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same recipes, for two steps."""
+    real = train.training
+
+    def shorter(name: str, *overrides: Any, **named: Any) -> Iterator[Any]:
+        return real(name, *QUICK, *overrides, **named)
+
+    monkeypatch.setattr(train, "training", shorter)
+
+
+def demo(out: Path, *words: str) -> Done:
+    return regard("demo", "--out", str(out), *words)
+
+
+def test_two_models_learn_and_one_is_looked_at(tmp_path: Path) -> None:
+    done = demo(tmp_path)
+    assert (done.code, done.err) == (0, "")
+    picture = tmp_path / "numbers-transformer" / "alignment.png"
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert str(picture) in done.out
+    assert f"regard evaluate {tmp_path / 'numbers-transformer'}" in done.out
+    for name in ("numbers-gru", "numbers-transformer"):
+        assert Run.open(tmp_path / name).facts["commands"] == [f"regard demo --out {tmp_path}"]
+
+
+def test_what_the_demo_made_is_made_anew(tmp_path: Path) -> None:
+    demo(tmp_path)
+    before = (tmp_path / "numbers-gru" / "run.json").stat().st_ino
+    assert demo(tmp_path, "--quiet").code == 0
+    assert (tmp_path / "numbers-gru" / "run.json").stat().st_ino != before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["numbers-gru", "numbers-transformer"]
+
+
+def test_what_somebody_else_made_stays(trained: tuple[Path, Done], tmp_path: Path) -> None:
+    mine = Path(shutil.copytree(trained[0], tmp_path / "numbers-gru"))
+    (tmp_path / "numbers-transformer").mkdir()
+    (tmp_path / "numbers-transformer" / "notes.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()}
+    done = demo(tmp_path)
+    assert done.code == 0
+    assert f"{mine} is not the demo's and stays as it is; this one goes to {mine}-2." in done.out
+    assert {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()} == before
+    assert [path.name for path in (tmp_path / "numbers-transformer").iterdir()] == ["notes.txt"]
+    assert Run.open(tmp_path / "numbers-transformer-2").checkpoints()
+
+
+def test_a_demo_run_that_was_trained_further_stays(tmp_path: Path) -> None:
+    demo(tmp_path)
+    run = Run.open(tmp_path / "numbers-gru")
+    run.note(commands=[*run.facts["commands"], "regard train out/demo/numbers-gru --resume training.steps=9"])
+    assert demo(tmp_path, "--quiet").code == 0
+    assert len(Run.open(run.folder).facts["commands"]) == 2
+    assert (tmp_path / "numbers-gru-2" / "best").is_file()
+
+
+def test_it_speaks_to_machines(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in demo(tmp_path, "--json").lines]
+    assert {row["event"] for row in rows} >= {"prepared", "started", "step", "ended", "demo"}
+    assert set(rows[-1]["runs"]) == {"numbers-gru", "numbers-transformer"}
+    assert rows[-1]["runs"]["numbers-gru"]["scored"]["split"] == "test"
+    assert Path(rows[-1]["picture"]).is_file()
+
+
+def test_a_signal_saves_and_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = train.training
+
+    def asked(*given: Any, **named: Any) -> Iterator[Any]:
+        for event in real(*given, **named):
+            yield event
+            if isinstance(event, Step) and event.number == 1:
+                signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(train, "training", asked)
+    done = demo(tmp_path)
+    assert done.code == 143
+    assert "Stopped at step 1 by SIGTERM; all is saved." in done.out
+    assert [one.step for one in Run.open(tmp_path / "numbers-gru").checkpoints()] == [1]
+    assert not (tmp_path / "numbers-transformer").exists()

@@ -1,0 +1,158 @@
+"""regard evaluate: what was scored, how, beside what; and nothing of it is lost."""
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spoken import WORDS, Done, refused, regard
+
+from regard.run import Run
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that learnt other data with other tokens."""
+    folder = tmp_path_factory.mktemp("others") / "other"
+    words = [word for word in WORDS if word not in ("data.letters=6", "tokenizer.kind=words")]
+    assert (
+        regard(
+            "train", *words, "data.letters=8", "tokenizer.kind=characters", "training.steps=3", "--out", str(folder)
+        ).code
+        == 0
+    )
+    return folder
+
+
+def test_what_was_scored_is_said_to_people_and_machines(run: Path) -> None:
+    done = regard("evaluate", str(run), "--int8")
+    step = (run / "best").read_text().removeprefix("step-")
+    assert done.lines[0] == "30 pairs of the test split of toys data (letters → reverse)"
+    assert done.lines[1] == f"answered by step {step}: beam of 5, int8"
+    assert max(len(line) for line in done.lines if not line.startswith("Look at")) <= 80
+    found = json.loads(regard("evaluate", str(run), "decoding.kind=greedy", "--json").out)
+    assert found["scored"]["data_hash"] == json.loads((run / "run.json").read_text())["data"]
+    assert {key: found["scored"][key] for key in ("split", "step", "how")} == {
+        "split": "test",
+        "step": int(step),
+        "how": "greedy",
+    }
+    assert found["bits_per_byte"] > 0
+
+
+def test_bits_per_byte_are_the_loss_of_all_tokens_over_all_bytes(run: Path) -> None:
+    """Toy words have one letter and one space but the last: as many bytes with the line end as twice the words."""
+    found = json.loads(regard("evaluate", str(run), "--json").out)
+    words = [len(line.split()) for line in _targets(run)]
+    nats = found["loss"] * (sum(words) + len(words))
+    assert found["bits_per_byte"] == pytest.approx(nats / (sum(2 * n for n in words) * 0.6931471805599453))
+
+
+def _targets(run: Path) -> list[str]:
+    from regard.trained import open_run
+
+    return [target for _, target in open_run(run).task.data.read("test")]
+
+
+def test_scores_are_kept_in_the_run_and_shown_by_it(run: Path) -> None:
+    regard("evaluate", str(run), "--beam", "1")
+    (kept,) = Run.open(run).scores()
+    assert (kept["on"], kept["split"], kept["how"]) == ("", "test", ["beam=1"])
+    assert set(kept["scores"]) == {"loss", "bleu", "chrf"}
+    assert "evaluated on its test data beam=1" in " ".join(regard("runs", "show", str(run)).out.split())
+
+
+@pytest.fixture
+def closed(run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that nobody may write to, not even root."""
+
+    real = os.open
+
+    def refuse(path: Any, *given: Any, **named: Any) -> int:
+        if str(path).endswith(".part"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *given, **named)
+
+    monkeypatch.setattr(os, "open", refuse)
+    return run
+
+
+def test_a_run_that_may_not_be_written_to_is_scored_all_the_same(closed: Path) -> None:
+    before = sorted(path.name for path in closed.iterdir())
+    done = regard("evaluate", str(closed))
+    assert done.code == 0
+    assert "chrF" in done.out
+    assert f"{closed}: nothing can be kept there (Permission denied); --out names another place\n" == done.err
+    assert sorted(path.name for path in closed.iterdir()) == before
+
+
+def test_a_place_that_cannot_be_written_to_loses_no_score(trained: tuple[Path, Done], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = regard("evaluate", str(trained[0]), "--json", "--out", str(tmp_path / "file" / "below"))
+    assert done.code == 0
+    assert json.loads(done.out)["pairs"] == 30
+    assert "nothing can be kept there" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_links_in_a_run_are_replaced_and_never_followed(run: Path, tmp_path: Path) -> None:
+    names = ("translations.txt", "bleu-by-length.png", "evaluation.json")
+    for name in names:
+        for link in (name, f"{name}.part"):
+            (tmp_path / f"mine-{link}").write_text("mine")
+            (run / link).symlink_to(tmp_path / f"mine-{link}")
+    assert regard("evaluate", str(run)).code == 0
+    assert {path.read_text() for path in tmp_path.glob("mine-*")} == {"mine"}
+    assert not any((run / name).is_symlink() for name in names)
+
+
+def test_runs_with_other_data_and_tokens_are_compared_by_bytes_and_with_a_warning(
+    run: Path, other: Path, tmp_path: Path
+) -> None:
+    done = regard("evaluate", str(run), "--against", str(other), "--out", str(tmp_path / "new"))
+    assert done.code == 0
+    assert f"{run} and {other} learnt from other data; both are scored on those of {run}" in done.err
+    assert "they have other vocabularies: bits per byte compare them" in done.err
+    (head,) = (line for line in done.lines if line.split() == ["run", "other"])
+    rows = done.lines[done.lines.index(head) :]
+    assert any(line.startswith("bits per byte") for line in rows)
+    assert not any(line.startswith("perplexity") for line in rows)
+    both = json.loads(regard("evaluate", str(run), "--against", str(other), "--out", str(tmp_path), "--json").out)
+    assert (list(both["against"]), len(both["warnings"])) == (["other"], 2)
+    assert both["against"]["other"]["scored"]["data_hash"] == both["scored"]["data_hash"]
+
+
+def test_two_runs_may_follow_one_flag(run: Path, trained: tuple[Path, Done], other: Path, tmp_path: Path) -> None:
+    words = ["evaluate", str(run), "--out", str(tmp_path)]
+    done = regard(*words, "--against", str(trained[0]), str(other))
+    assert any(line.split() == ["run", "toy", "other"] for line in done.lines)
+    refused(3, f"to compare them say --against {other}", *words, str(other))
+
+
+def test_runs_of_other_tasks_are_refused(run: Path, other: Path) -> None:
+    from regard.errors import InputError
+    from regard.trained import open_run
+    from regard.verbs import compare
+
+    one, two = open_run(run), open_run(other)
+    object.__setattr__(two.recipe, "task", two.recipe.wants("task").model_copy(update={"kind": "painting"}))
+    with pytest.raises(InputError, match="cannot be compared: the task of one is translation, of the other painting"):
+        compare([one, two])
+
+
+def test_the_beam_is_said_once(run: Path) -> None:
+    refused(2, "the beam is said twice", "evaluate", str(run), "decoding.beam_size=3", "--beam", "2")
+    found = regard("evaluate", str(run), "decoding.length_penalty=0.5", "--beam", "2", "--json")
+    assert json.loads(found.out)["scored"]["how"] == "beam of 2, length_penalty 0.5"
+
+
+def test_scores_have_the_same_digits_everywhere(run: Path) -> None:
+    done = regard("evaluate", str(run))
+    rows = [line.split() for line in done.lines]
+    digits = {
+        len(row[-1].partition(".")[2]) for row in rows if row and row[0] in ("BLEU", "chrF") and row[-1][0].isdigit()
+    }
+    digits |= {len(cell.partition(".")[2]) for row in rows if row[:1] == ["1–5"] for cell in row[2:4]}
+    assert digits == {2}
