@@ -8,8 +8,9 @@ from statistics import median
 import typer
 
 from regard.commands.bench_tables import ratio_text, show_mood
-from regard.commands.show import as_json, columns, console, size
+from regard.commands.show import as_json, columns, console
 from regard.errors import FailedError, InputError, RecipeError
+from regard.figures import size
 from regard.measuring.workers import Turns
 
 

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from regard import extend
     from regard.calls.bench import Measured, bench
     from regard.calls.data import DataList, data
-    from regard.calls.training import train
+    from regard.calls.runs import RunList, pack, runs
+    from regard.calls.training import plan, train
     from regard.calls.use import align, evaluate, look, translate
-    from regard.errors import FailedError, InputError, RecipeError, RegardError
+    from regard.errors import DivergedError, FailedError, InputError, RecipeError, RegardError
     from regard.listener import Listener
     from regard.looking.alignment import Alignment
     from regard.model.build import build
@@ -24,20 +25,24 @@ if TYPE_CHECKING:
     from regard.recipe import Menu, Recipe, Slot, recipes
     from regard.recipe.plugins import plugin
     from regard.run import Run
-    from regard.tasks.task import Evaluation
+    from regard.run.curve import Curve
+    from regard.run.overview import Overview
+    from regard.tasks.task import Evaluation, Table
     from regard.tasks.translation import Translated
     from regard.trained import Trained, open_run
     from regard.training.describe import describe
     from regard.training.events import Ended, Event, Prepared, Saved, Started, Step, Validated
     from regard.training.menu import menu
+    from regard.training.plan import Plan
 
 # What is offered, and where it is: torch is imported on first use. The imports above are what type checkers read.
 _PLACES = {
     "regard.calls.bench": ("Measured", "bench"),
     "regard.calls.data": ("DataList", "data"),
-    "regard.calls.training": ("train",),
+    "regard.calls.runs": ("RunList", "pack", "runs"),
+    "regard.calls.training": ("plan", "train"),
     "regard.calls.use": ("align", "evaluate", "look", "translate"),
-    "regard.errors": ("FailedError", "InputError", "RecipeError", "RegardError"),
+    "regard.errors": ("DivergedError", "FailedError", "InputError", "RecipeError", "RegardError"),
     "regard.listener": ("Listener",),
     "regard.looking.alignment": ("Alignment",),
     "regard.model.build": ("build",),
@@ -46,18 +51,23 @@ _PLACES = {
     "regard.recipe": ("Menu", "Recipe", "Slot", "recipes"),
     "regard.recipe.plugins": ("plugin",),
     "regard.run": ("Run",),
-    "regard.tasks.task": ("Evaluation",),
+    "regard.run.curve": ("Curve",),
+    "regard.run.overview": ("Overview",),
+    "regard.tasks.task": ("Evaluation", "Table"),
     "regard.tasks.translation": ("Translated",),
     "regard.trained": ("Trained", "open_run"),
     "regard.training.describe": ("describe",),
     "regard.training.events": ("Ended", "Event", "Prepared", "Saved", "Started", "Step", "Validated"),
     "regard.training.menu": ("menu",),
+    "regard.training.plan": ("Plan",),
 }
 
 __all__ = [
     "Alignment",
+    "Curve",
     "DataList",
     "Description",
+    "DivergedError",
     "Ended",
     "Evaluation",
     "Event",
@@ -66,15 +76,19 @@ __all__ = [
     "Listener",
     "Measured",
     "Menu",
+    "Overview",
+    "Plan",
     "Prepared",
     "Recipe",
     "RecipeError",
     "RegardError",
     "Run",
+    "RunList",
     "Saved",
     "Slot",
     "Started",
     "Step",
+    "Table",
     "Trained",
     "Translated",
     "Validated",
@@ -88,8 +102,11 @@ __all__ = [
     "look",
     "menu",
     "open_run",
+    "pack",
+    "plan",
     "plugin",
     "recipes",
+    "runs",
     "train",
     "translate",
     "watch",

@@ -14,15 +14,15 @@ regard.menu().add("attention", "cosine", Cosine)
 
 A constructor's positional parameters are handed over by the part that contains it; its keyword-only ones are what a
 recipe may say: a type and a default each, and a sentence in `Doc`. An option annotated `Part[Norm]` lets a recipe
-choose a part for it (`choose("rms")` is its default); `.build(…)` makes it. `docs/adding-an-attention.md` and
-`docs/adding-a-task.md` show whole examples.
+choose a part for it (`choose("rms")` is its default); `.build(…)` makes it. `docs/extend.md` shows whole examples.
 """
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Data, Report, Split
+from regard.datasets.data import SPLITS, Data, Report, Split
 from regard.datasets.pairs import Pair, Pairs
 from regard.datasets.tokenizer import Tokenizer, TokenizerTrainer
+from regard.datasets.tokenizer.trainer import ByteTrainer
 from regard.decoding.search import Search
 from regard.listener import Listener
 from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq, SequenceRegressor
@@ -37,16 +37,18 @@ from regard.model.recurrent import Cell
 from regard.model.residual import Residual
 from regard.model.stack import Decoder, Encoder
 from regard.model.vision import ImageBody
-from regard.recipe import Count, File, Menu, Number, Part, Positive, Share, Slot, choose
+from regard.recipe import Count, File, Menu, NonNegative, Number, Part, Positive, Share, Slot, choose
 from regard.tasks.task import Batch, Batches, Evaluation, Exam, Kept, Loss, Table, Task
-from regard.training.optimizer import OptimizerFactory
+from regard.training.optimizer import OptimizerFactory, parameters
 from regard.training.schedule import Schedule
 
 __all__ = [
+    "SPLITS",
     "Assembly",
     "Attention",
     "Batch",
     "Batches",
+    "ByteTrainer",
     "Cell",
     "Count",
     "Data",
@@ -66,6 +68,7 @@ __all__ = [
     "Mask",
     "Menu",
     "Mlp",
+    "NonNegative",
     "Norm",
     "Number",
     "OptimizerFactory",
@@ -92,5 +95,6 @@ __all__ = [
     "View",
     "attend",
     "choose",
+    "parameters",
     "weights",
 ]

@@ -1,6 +1,8 @@
-"""How scores are written: the same digits of the same score wherever it is shown."""
+"""Figures as people read them, the same wherever they are shown: scores, counts, sizes, times, and straight columns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+from rich.cells import cell_len
 
 FINE = ("loss", "bits_per_byte")  # small numbers, of which more digits are read
 
@@ -30,3 +32,29 @@ def size(number: int | float) -> str:
         if number >= unit:
             return f"{number / unit:.3g} {letter}"
     return f"{number:.0f} B"
+
+
+def clock(seconds: float) -> str:
+    """3725 → 1:02:05"""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def is_right(head: str) -> bool:
+    """Whether a column is one of numbers: its head begins with one space."""
+    return head[:1] == " " != head[1:2]
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as plain text; heads that say nothing are left out."""
+    lines = [[head.strip() for head in heads], *rows]
+    wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    right = list(map(is_right, heads))
+    shown = lines if any(lines[0]) else rows
+    return "\n".join("  ".join(map(_padded, line, wide, right)).rstrip() for line in shown)
+
+
+def _padded(cell: str, wide: int, right: bool) -> str:
+    space = " " * (wide - cell_len(cell))
+    return space + cell if right else cell + space

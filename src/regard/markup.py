@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import isfinite
 
+from regard.figures import is_right
+
 COLOURS = ("#1b7837", "#762a83", "#2166ac", "#b35806", "#c51b7d", "#4d4d4d")
 CELL = "padding:1px 8px;border:none;"
 Point = tuple[float, float]
@@ -16,7 +18,7 @@ def said(text: object) -> str:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> str:
     """A light table; columns whose head begins with one space are right-aligned."""
-    sides = ["right" if head[:1] == " " != head[1:2] else "left" for head in heads]
+    sides = ["right" if is_right(head) else "left" for head in heads]
     top = "".join(_cell("th", side, head.strip()) for side, head in zip(sides, heads, strict=True))
     body = ["".join(_cell("td", side, one) for side, one in zip(sides, row, strict=True)) for row in rows]
     above = f"<tr>{top}</tr>" if any(head.strip() for head in heads) else ""

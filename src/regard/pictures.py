@@ -31,6 +31,11 @@ def check_ending(path: str | Path) -> Path:
     return place(path)
 
 
+def picture_in(path: str | Path, usual: str) -> Path:
+    """A picture by its own name, or by its usual name in a folder."""
+    return Path(path) if Path(path).suffix.lower() in ENDINGS else Path(path) / usual
+
+
 def plain(text: str) -> str:
     """Text as it is: matplotlib would set what stands between two dollars as a formula."""
     return text.replace("$", r"\$")

@@ -57,7 +57,11 @@ class Trained:
 
 
 def open_run(
-    folder: str | Path, *overrides: Override, listener: Listener = SILENT, device: str = "auto", int8: bool = False
+    folder: str | Path | Run,
+    *overrides: Override,
+    listener: Listener = SILENT,
+    device: str = "auto",
+    int8: bool = False,
 ) -> Trained:
     """The best checkpoint of a run, checked against the recipe before anything is built.
 
@@ -65,13 +69,13 @@ def open_run(
     cuda:1, or auto, a GPU if there is one. `int8` rounds all matrices to eight bits: faster on a CPU, a little less
     exact. Neither the training data nor the optimizer's state is needed.
     """
-    if not isinstance(folder, str | Path):
+    if not isinstance(folder, str | Path | Run):
         raise InputError(f"wanted a run folder, given {type(folder).__name__} {folder!r}")
     if not isinstance(int8, bool):
         raise InputError(f"int8: wanted True or False, given {int8!r}")
     where = chosen_device(device, int8)
     run = Run.open(Path(folder))
-    check_needs(folder, MENU.parts)
+    check_needs(run.folder, MENU.parts)
     recipe = _changed(Recipe.check(run.recipe, MENU), overrides)
     checkpoint = run.for_use(listener)
     model: Assembly = shell(recipe.model.build)
@@ -79,7 +83,9 @@ def open_run(
     task: Task = recipe.wants("task").build(run.files)
     for key, size in task.sizes().items():
         if getattr(recipe.model, key) != size:
-            raise InputError(f"{folder}: {key} is {getattr(recipe.model, key):,} in the recipe, {size:,} in its files")
+            raise InputError(
+                f"{run.folder}: {key} is {getattr(recipe.model, key):,} in the recipe, {size:,} in its files"
+            )
     listener.at("reading the weights")
     weights = checkpoint.weights()
     _refuse_no_numbers(run, checkpoint.step, weights)
@@ -105,7 +111,7 @@ def _refuse_no_numbers(run: Run, step: int, weights: "dict[str, torch.Tensor]") 
             )
 
 
-def pack(run: str | Path, out: str | Path, listener: Listener = SILENT) -> Run:
+def pack(run: str | Path | Run, out: str | Path, listener: Listener = SILENT) -> Run:
     """Copy what it takes to use a run into a new folder: its best weights, recipe, tokenizers and a card."""
     opened = Run.open(Path(run))
     return packed(opened, out, task_of(Recipe.check(opened.recipe, MENU)).example, listener)

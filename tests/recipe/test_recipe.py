@@ -133,7 +133,7 @@ def test_files_that_are_no_recipes_are_said(tmp_path: Path) -> None:
         ("bytes.toml", "not TOML: "),
         ("words.toml", "not TOML: "),
         ("deep.toml", "not TOML: "),
-        ("nothing.toml", "no such file; `regard recipes` lists those that come with Regard"),
+        ("nothing.toml", "no such file; there are some that come with Regard: regard.recipes()"),
     ):
         with pytest.raises(RecipeError, match=f"{name}: {said}"):
             open_recipe(str(tmp_path / name))

@@ -1,6 +1,6 @@
 """regard.bench: speed and memory, measured here and now."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -52,8 +52,15 @@ def bench(
     """
     if what not in get_args(What):
         raise InputError(f"{what!r}: no such bench{nearest(str(what), get_args(What))}")
-    if not all(isinstance(length, int) and length > 0 for length in lengths):
-        raise InputError(f"lengths: wanted whole numbers of at least 1, given {list(lengths)!r}")
+    if isinstance(lengths, str) or not isinstance(lengths, Iterable) or not all(map(_whole, lengths := [*lengths])):
+        raise InputError(f"lengths: wanted whole numbers of at least 1, given {lengths!r}")
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
+        raise InputError(f"kinds: wanted names in a list, given {kinds!r}")
+    if repeats != 0 and not _whole(repeats):
+        raise InputError(f"repeats: wanted a whole number, 0 for as many as usual, given {repeats!r}")
+    kinds = list(kinds)
+    if kinds and what != "attention":
+        raise InputError(f"kinds: only those of attention can be chosen, not of {what}")
     work = {"attention": _attention, "steps": _steps, "gpt": _gpt}[what]
     rows = []
     with work_heard(progress, listener) as heard:
@@ -67,7 +74,7 @@ def _attention(lengths: list[int], kinds: Sequence[str], repeats: int) -> Iterat
     names = [case.name for case in CASES]
     for kind in kinds:
         if kind not in names:
-            raise InputError(f"kinds: no case is called {kind!r}{nearest(kind, names)}")
+            raise InputError(f"kinds: no case is called {kind!r}{nearest(str(kind), names)}")
     cases = [case for case in CASES if not kinds or case.name in kinds]
     lengths = lengths or [512, 1024, 2048, 4096, 8192, 16384]
     for done, row in enumerate(bench_attention(sorted(lengths), cases=cases, repeats=repeats or 5), 1):
@@ -89,6 +96,10 @@ def _gpt(lengths: list[int], _: Sequence[str], repeats: int) -> Iterator[tuple[i
         turns = take_turns([*gpt_workers(shape), product_worker()], repeats or 9, lambda _: None, warm=2)
         for taken in turns[:-1]:
             yield done, len(lengths), {"name": taken.name, "length": length, "tokens_per_second": round(taken.rate, 1)}
+
+
+def _whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number > 0
 
 
 def _shown(value: object) -> str:

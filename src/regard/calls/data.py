@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
+from regard.calls.given import name_of
 from regard.calls.hearing import work_heard
 from regard.datasets.data import Data
 from regard.datasets.get import get
 from regard.datasets.registry import catalogue
+from regard.errors import InputError
 from regard.listener import Listener
 from regard.markup import block, table
 from regard.training.menu import MENU
@@ -64,9 +66,13 @@ def data(
 
     `folder = regard.data("homeassistant", source="de", target="en")` has `train.de`, `train.en`, `valid.de`, …
     """
+    for argument, given in (("name", name), ("source", source), ("target", target)):
+        if not isinstance(given, str):
+            raise InputError(f"{argument}: wanted a text, given {type(given).__name__}")
     if name:
+        out = name_of("out", out, "the name of a folder")
         with work_heard(progress, listener) as heard:
-            return get(name, Path(out), source, target, heard)
+            return get(name, out, source, target, heard)
     entries = [one for slot in MENU if issubclass(slot.abstract, Data) for one in slot.entries.items()]
     built_in = {kind: (inspect.getdoc(entry) or "").split("\n")[0] for kind, entry in entries}
     return DataList(built_in, {name: f"{each.about} ({each.licence})" for name, each in catalogue().items()})

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.training.events import Event
 
@@ -13,7 +14,7 @@ OnEvent = Callable[[Event], None]
 @contextmanager
 def training_heard(progress: bool | None, listener: Listener | None) -> Iterator[tuple[Listener, OnEvent]]:
     """Who hears a training: its works, and its events."""
-    if listener is not None or not (in_notebook() if progress is None else progress):
+    if not _shown(progress, listener):
         yield listener or SILENT, lambda _: None
     elif in_notebook():
         from regard.calls.notebook import Board
@@ -30,7 +31,7 @@ def training_heard(progress: bool | None, listener: Listener | None) -> Iterator
 @contextmanager
 def work_heard(progress: bool | None, listener: Listener | None) -> Iterator[Listener]:
     """Who hears any other work."""
-    if listener is not None or not (in_notebook() if progress is None else progress):
+    if not _shown(progress, listener):
         yield listener or SILENT
     elif in_notebook():
         from regard.calls.notebook import Board
@@ -42,6 +43,15 @@ def work_heard(progress: bool | None, listener: Listener | None) -> Iterator[Lis
 
         with Shown() as shown:
             yield shown
+
+
+def _shown(progress: object, listener: object) -> bool:
+    """Whether progress is displayed or printed: not where somebody listens."""
+    if listener is not None and not isinstance(listener, Listener):
+        raise InputError(f"listener: wanted a regard.Listener, given {type(listener).__name__}")
+    if progress is not None and not isinstance(progress, bool):
+        raise InputError(f"progress: wanted True, False or None (in a notebook only), given {progress!r}")
+    return listener is None and (in_notebook() if progress is None else progress)
 
 
 def in_notebook() -> bool:

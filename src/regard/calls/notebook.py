@@ -5,7 +5,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any
 
-from regard.figures import figures
+from regard.figures import clock, figures
 from regard.listener import Listener
 from regard.markup import Point, bar, block, curves, said, table
 from regard.training.events import Ended, Event, Prepared, Started, Step, Validated
@@ -60,7 +60,7 @@ class Board(Listener):
             self._valid += [(event.step, event.scores["loss"])] if "loss" in event.scores else []
             self._best = event.scores if event.best else self._best
         elif isinstance(event, Ended):
-            self._end = f"{WHY.get(event.why, event.why)} after {_clock(time.monotonic() - self._training[2])}"
+            self._end = f"{WHY.get(event.why, event.why)} after {clock(time.monotonic() - self._training[2])}"
         self._draw(soon=isinstance(event, Step))
 
     def say(self, text: str) -> None:
@@ -98,7 +98,7 @@ class Board(Listener):
         passed, done = time.monotonic() - self._began, self._done - self._first
         if not self._total or done < 1 or passed < 1:
             return ""
-        return f"{_clock(passed / done * (self._total - self._done))} left"
+        return f"{clock(passed / done * (self._total - self._done))} left"
 
     def _draw(self, soon: bool = False) -> None:
         now = time.monotonic()
@@ -119,8 +119,3 @@ def _thinned(points: list[Point]) -> list[Point]:
         return points
     pairs = zip(points[::2], points[1::2], strict=False)
     return [(later[0], (one[1] + later[1]) / 2) for one, later in pairs]
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"

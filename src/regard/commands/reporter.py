@@ -11,13 +11,13 @@ from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
-from regard.commands.live import Gap, Live, Work, clock
+from regard.commands.live import Gap, Live, Work
 from regard.commands.pace import Pace
-from regard.commands.show import console, count, line
+from regard.commands.show import console, line
 from regard.commands.streams import is_gone, let_go
 from regard.commands.streams import say as tell_errors
 from regard.disk.files import json_text
-from regard.figures import figures
+from regard.figures import clock, count, figures
 from regard.listener import Listener
 from regard.training.events import Ended, Event, Prepared, Started, Step, Validated
 from regard.training.stop import Stop

@@ -10,15 +10,14 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from regard.commands.completing import runs as complete_runs
-from regard.commands.show import as_json, columns, console, count, line, size
+from regard.commands.show import as_json, columns, console, line
 from regard.datasets.lines import one_line
 from regard.errors import FailedError
+from regard.figures import count, size, text_table
 
 if TYPE_CHECKING:
     from regard.run.overview import Overview
 
-HEADS = {head: head for head in ("run", "task", "recipe", "best", "steps", "size", "age", "state")}
-RIGHT = ("steps", "size", "age")
 SPARED = ("task", "size", "recipe", "age")  # what a narrow terminal does without, first the first
 JSON = Annotated[bool, typer.Option("--json", help="For machines.")]
 
@@ -53,9 +52,7 @@ def list_runs(
     if not found:
         line(f"no runs in {folder}; `regard train RECIPE …` makes one")
         return None
-    rows = [_row(one) for one in found]
-    for row in _fitting([HEADS, *rows]):
-        print(row)
+    print(_fitting(found))
     return None
 
 
@@ -113,25 +110,16 @@ def _agreed(question: str) -> bool:
         return False
 
 
-def _row(one: "Overview") -> dict[str, str]:
-    steps = f"{one.step:,}/{one.steps:,}" if one.step < one.steps else f"{one.step:,}"
-    cells = (str(one.folder), one.task, one.name, one.best, steps, size(one.bytes), one.age, one.state)
-    return {head: one_line(cell) for head, cell in zip(HEADS, cells, strict=True)}
+def _fitting(found: "list[Overview]") -> str:
+    """A table of all. On a terminal too narrow for it, columns go one after another; what one would copy stays."""
+    from regard.run.overview import HEADS
 
-
-def _fitting(rows: list[dict[str, str]]) -> list[str]:
-    """Lines of cells. On a terminal too narrow for all, columns go one after another; what one would copy stays."""
-    kept = list(HEADS)
-    widths = {head: max(cell_len(row[head]) for row in rows) for head in HEADS}
+    rows, kept = [tuple(map(one_line, one.row())) for one in found], list(range(len(HEADS)))
+    widths = [max(map(cell_len, (head.strip(), *cells))) for head, *cells in zip(HEADS, *rows, strict=True)]
     for spared in SPARED:
-        if console.is_terminal and sum(widths[head] + 2 for head in kept) - 2 > console.width:
-            kept.remove(spared)
-    return ["  ".join(_cell(row[head], widths[head], head in RIGHT) for head in kept).rstrip() for row in rows]
-
-
-def _cell(text: str, width: int, right: bool) -> str:
-    space = " " * (width - cell_len(text))
-    return space + text if right else text + space
+        if console.is_terminal and sum(widths[place] + 2 for place in kept) - 2 > console.width:
+            kept.remove([head.strip() for head in HEADS].index(spared))
+    return text_table([HEADS[place] for place in kept], [[row[place] for place in kept] for row in rows])
 
 
 def _facts(one: "Overview") -> dict[str, Any]:

@@ -14,9 +14,7 @@ from rich.text import Text
 
 from regard.commands.rows import rows
 from regard.disk.files import json_text
-from regard.figures import count, size
-
-__all__ = ["as_json", "columns", "console", "count", "line", "progress", "size"]
+from regard.figures import is_right
 
 
 class _Terminal(Console):
@@ -70,5 +68,5 @@ def columns(*heads: str, title: str | None = None) -> Table:
     """A light table; columns whose head begins with one space are right-aligned."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for head in heads:
-        table.add_column(head.rstrip(), justify="right" if head[:1] == " " != head[1:2] else "left", overflow="fold")
+        table.add_column(head.rstrip(), justify="right" if is_right(head) else "left", overflow="fold")
     return table

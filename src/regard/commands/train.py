@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from regard.commands.completing import keys, recipes
-from regard.commands.show import as_json, columns, console, count, line, size
+from regard.commands.show import as_json, columns, console, line
 
 
 def train(
@@ -84,7 +84,6 @@ def _plan(recipe: str, overrides: list[str], out: Path | None, resume: bool, jso
     """What would be trained, as a table."""
     from dataclasses import asdict
 
-    from regard.commands.live import clock
     from regard.commands.shown import Shown
     from regard.training.plan import plan
 
@@ -96,19 +95,8 @@ def _plan(recipe: str, overrides: list[str], out: Path | None, resume: bool, jso
         return as_json(facts | {"memory": asdict(memory) | {"total": memory.total}})
     table = columns("", "")
     table.show_header = False
-    table.add_row("task", f"{found.task}, recipe {found.name}, in {found.folder}")
-    for split, report in found.splits.items():
-        table.add_row(f"{split} data", str(report))
-    table.add_row("model", f"{found.model}, {count(found.parameters)} parameters")
-    epochs = found.steps / max(found.steps_per_epoch, 1)
-    table.add_row("steps", f"{found.steps:,} ({epochs:.1f} epochs of {found.steps_per_epoch:,})")
-    if found.step:
-        table.add_row("", f"of which {found.step:,} are done")
-    speed = f"{found.seconds_per_step:.3g} s a step, {found.units_per_second:,.0f} {found.unit}/s"
-    table.add_row("time here", f"about {clock(found.seconds)} without validations ({speed})")
-    parts = ("weights", "gradients", "optimizer", "activations", "process")
-    shares = ", ".join(f"{name} {size(getattr(memory, name))}" for name in parts)
-    table.add_row("memory", f"about {size(memory.total)} of {size(memory.machine)}: {shares}")
+    for row in found.rows():
+        table.add_row(*row)
     console.print(table)
     line("Nothing was trained or kept.")
     return None

@@ -3,7 +3,9 @@
 import multiprocessing
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 
@@ -17,7 +19,8 @@ def peak(prepare: Callable[..., Callable[[], Any]], arguments: tuple[Any, ...], 
     context.set_forkserver_preload(["regard.measuring.attention"])
     receive, send = context.Pipe(duplex=False)
     child = context.Process(target=_measure, args=(send, prepare, arguments, warm))
-    child.start()
+    with _no_script():
+        child.start()
     send.close()
     try:
         grown: int = receive.recv()
@@ -26,6 +29,16 @@ def peak(prepare: Callable[..., Callable[[], Any]], arguments: tuple[Any, ...], 
     finally:
         child.join()
     return grown
+
+
+@contextmanager
+def _no_script() -> Iterator[None]:
+    """A new process runs the user's script once more, to find there what it is given: nothing of ours is there."""
+    script, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 def _measure(

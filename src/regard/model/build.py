@@ -1,7 +1,7 @@
 """From a recipe to a model."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from regard.model.assembly import Assembly
@@ -10,12 +10,12 @@ from regard.recipe import Recipe
 from regard.recipe.override import Override
 
 
-def open_recipe(recipe: str | Path | Mapping[str, Any] | Recipe, overrides: Iterable[Override] = ()) -> Recipe:
+def open_recipe(recipe: str | PathLike[str] | Mapping[str, Any] | Recipe, overrides: Iterable[Override] = ()) -> Recipe:
     """A recipe by name, path or tables, checked against the menu."""
     return Recipe.resolve(recipe, MENU, overrides)
 
 
-def build(recipe: str | Path | Mapping[str, Any] | Recipe, *overrides: Override) -> Assembly:
+def build(recipe: str | PathLike[str] | Mapping[str, Any] | Recipe, *overrides: Override) -> Assembly:
     """A model, freshly initialised: `build("gpt2", "model.decoder.layers=4")`."""
     built: Assembly = open_recipe(recipe, overrides).model.build()
     return built

@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from regard.errors import InputError
 from regard.model.assembly import Assembly, LanguageModel, Seq2Seq
+from regard.model.attention import Attention
 from regard.model.build import open_recipe
 from regard.model.cost import Flops, imagined, kept_for_backward
 from regard.model.norms import Norm
@@ -61,9 +63,15 @@ class Description:
 
 
 def describe(
-    recipe: str | Path | Mapping[str, Any] | Recipe, *overrides: Override, length: int = 128, batch: int = 16
+    recipe: str | PathLike[str] | Mapping[str, Any] | Recipe, *overrides: Override, length: int = 128, batch: int = 16
 ) -> Description:
-    """A model in figures, without making its weights: fast and small for any size."""
+    """A model in figures, without making its weights: fast and small for any size.
+
+    `length` is that of a sequence in tokens, `batch` how many there are in a step of training. `print` shows it.
+    """
+    for name, given in (("length", length), ("batch", batch)):
+        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+            raise InputError(f"{name}: wanted a whole number of at least 1, given {given!r}")
     opened = open_recipe(recipe, overrides)
     with imagined():
         model: Assembly = opened.model.build()
@@ -123,10 +131,10 @@ def _noted(model: nn.Module) -> Iterator[dict[nn.Module, tuple[int, ...]]]:
 def _node(name: str, module: nn.Module, shapes: Mapping[nn.Module, tuple[int, ...]]) -> Node:
     parameters = sum(parameter.numel() for parameter in module.parameters())
     node = Node(name, type(module).__name__, parameters, shapes.get(module, ()))
-    if type(module).__module__.startswith("regard") and not isinstance(module, Norm):
+    if not type(module).__module__.startswith("torch.") and not isinstance(module, Norm):
         own = module.named_parameters(recurse=False)
         node.parts += [Node(part, "Parameter", held.numel(), tuple(held.shape)) for part, held in own]
     for child_name, child in module.named_children():
-        if sum(1 for _ in child.parameters()):
+        if isinstance(child, Attention) or any(True for _ in child.parameters()):  # some look without learning how
             node.parts.append(_node(child_name, child, shapes))
     return node

@@ -8,7 +8,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from regard.figures import count, size
-from regard.model.describe import Description, Node
+from regard.model.describe import Description
+from regard.model.outline import Outline, outline
 
 WIDE = 100  # columns of a description that is printed from Python
 
@@ -24,56 +25,17 @@ def description_text(found: Description) -> str:
 def description_lines(found: Description) -> Group:
     """Name, tree and figures, for any console of rich."""
     head = Text.assemble((found.name, "bold"), f"  {found.about}\n", *([found.run, "\n"] if found.run else []))
-    return Group(head, _tree(found.tree, found.tree.name), "", _figures(found))
+    return Group(head, _tree(outline(found.tree)), "", _figures(found))
 
 
-def _tree(node: Node, name: str, branch: Tree | None = None, depth: int = 0) -> Tree:
-    label = _label(node, name, depth)
+def _tree(part: Outline, branch: Tree | None = None, depth: int = 0) -> Tree:
+    arrow = f"  → {part.shape}" if part.shape else ""
+    name = (f"{part.name:<{34 - 4 * depth}}", "bold")
+    label = Text.assemble(name, f"{count(part.parameters):>6}  ", (part.kind, "dim"), (arrow, "cyan"))
     branch = Tree(label, guide_style="dim") if branch is None else branch.add(label)
-    while _wraps(node):
-        node = node.parts[0]
-    for part, part_name in _folded(node.parts):
-        _tree(part, part_name, branch, depth + 1)
+    for inner in part.parts:
+        _tree(inner, branch, depth + 1)
     return branch
-
-
-def _label(node: Node, name: str, depth: int) -> Text:
-    shape = "×".join(str(step) for step in node.shape)
-    kind = node.kind
-    if _wraps(node) and node.parts[0].kind != kind:
-        kind = f"{kind} · {node.parts[0].kind}"
-    arrow = f"  → {shape}" if shape else ""
-    return Text.assemble(
-        (f"{name:<{34 - 4 * depth}}", "bold"), f"{count(node.parameters):>6}  ", (kind, "dim"), (arrow, "cyan")
-    )
-
-
-def _wraps(node: Node) -> bool:
-    """Whether a part says no more than the one part inside it."""
-    only = node.parts[0] if len(node.parts) == 1 else None
-    return only is not None and only.parameters == node.parameters and only.kind not in ("ModuleList", "Parameter")
-
-
-def _folded(parts: list[Node]) -> list[tuple[Node, str]]:
-    """Lists are opened, and neighbours that are alike are shown once: `layers 0…5`."""
-    flat = [(part, part.name) for part in parts if part.kind != "ModuleList"]
-    for listed in (part for part in parts if part.kind == "ModuleList"):
-        flat += [(part, f"{listed.name} {name}") for part, name in _runs(listed.parts)]
-    return flat
-
-
-def _runs(parts: list[Node]) -> list[tuple[Node, str]]:
-    runs: list[tuple[Node, str]] = []
-    for part in parts:
-        if runs and _alike(runs[-1][0], part):
-            runs[-1] = (runs[-1][0], f"{runs[-1][0].name}…{part.name}")
-        else:
-            runs.append((part, part.name))
-    return runs
-
-
-def _alike(one: Node, other: Node) -> bool:
-    return (one.kind, one.parameters, one.shape) == (other.kind, other.parameters, other.shape)
 
 
 def _figures(found: Description) -> Table:

@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.errors import InputError
+
 Weigh = Callable[[slice], Float[Tensor, "B H t S"]]
 
 
@@ -70,6 +72,8 @@ class Tap(nn.Module):
 @contextmanager
 def watch(model: nn.Module) -> Iterator[dict[str, Sight]]:
     """See every attention of a model by its name; the outputs stay those of the fast kernels."""
+    if not isinstance(model, nn.Module):
+        raise InputError(f"wanted a model, or a part of one, given {type(model).__name__}")
     named = ((name.removesuffix("tap").removesuffix("."), module) for name, module in model.named_modules())
     taps = {name: module for name, module in named if isinstance(module, Tap)}
     seen = {name: Sight() for name in taps}

@@ -20,13 +20,15 @@ def check_entry(slot: Slot, kind: str, entry: type, named: Mapping[type, str]) -
     if not isinstance(kind, str) or not NAME.fullmatch(kind):
         raise RecipeError(f"{said}: wanted a name of small letters, digits and _, such as 'cosine'")
     if not isinstance(entry, type):
-        raise RecipeError(f"{said}: wanted a class, given {entry!r}")
+        raise RecipeError(f"{said}: wanted a class, given {repr(entry).splitlines()[0]}")
     if not issubclass(entry, slot.abstract):
         where = f"{slot.abstract.__module__}.{slot.abstract.__qualname__}"
         raise RecipeError(f"{said}: {entry.__name__} is no {slot.abstract.__name__}; make it a subclass of {where}")
     missing = sorted([*getattr(entry, "__abstractmethods__", ()), *_unsaid(slot.abstract, entry)])
     if missing:
         raise RecipeError(f"{said}: {entry.__name__} does not say {', '.join(missing)}, as {_name(slot)} must")
+    if not (vars(entry).get("__doc__") or "").strip():
+        raise RecipeError(f"{said}: {entry.__name__} has no docstring; its first line is what the menu says of it")
     _check_name(slot, kind, entry)
     _check_constructor(slot, said, entry, named)
 

@@ -6,6 +6,7 @@ sentence for its reader: `layers: Annotated[Count, Doc("Number of layers.")] = 4
 """
 
 import inspect
+from dis import opmap
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -15,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, 
 from regard.errors import InputError, RecipeError
 
 T = TypeVar("T")
+RAISE = opmap["RAISE_VARARGS"]
 
 Count = Annotated[int, Field(ge=1)]
 Number = Annotated[int, Field(ge=0)]
@@ -56,12 +58,29 @@ class Part(BaseModel, Generic[T]):
         except (RecipeError, InputError):
             raise
         except ValueError as error:
+            if not _refused(error, self.entry):  # a fault of the code, not of the recipe
+                raise
             raise RecipeError(f"{self._place}: {error}") from error
 
     def table(self) -> dict[str, Any]:
         """Plain nested tables, every default written out."""
         pairs = ((name, getattr(self, name)) for name in type(self).model_fields)
         return {name: value.table() if isinstance(value, Part) else value for name, value in pairs}
+
+
+def _refused(error: ValueError, entry: type) -> bool:
+    """Whether a part itself says that it cannot be: by `raise ValueError(…)`, in Regard or where the part is written.
+
+    What comes out of a library, or of `int("x")`, is a fault of the code.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    module = str(trace.tb_frame.f_globals.get("__name__", ""))
+    raised = trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE
+    return raised and (module.partition(".")[0] == "regard" or module == entry.__module__)
 
 
 def choose(kind: str, **options: Any) -> Any:

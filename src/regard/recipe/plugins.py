@@ -18,12 +18,12 @@ from types import FrameType
 from typing import Any
 from zlib import crc32
 
-from regard.disk import read_json
-from regard.errors import InputError, RegardError
+from regard.disk import place, read_json
+from regard.errors import InputError, RecipeError, RegardError
 
 GROUP = "regard.plugins"
 VARIABLE = "REGARD_PLUGINS"
-RUN_FACTS = "run.json"
+RUN_FACTS, RUN_RECIPE = "run.json", "recipe.toml"
 
 
 @dataclass
@@ -43,9 +43,12 @@ def plugin(file: str | Path) -> Path:
 
     A file that was loaded is loaded again only if it has changed since.
     """
-    path = Path(file).expanduser().absolute()
+    if not isinstance(file, str | Path):
+        raise InputError(f"plugin: wanted the name of a Python file, given {type(file).__name__}")
+    path = place(file).absolute()
     if not path.is_file():
         raise InputError(f"plugin {file}: no such file")
+    _refuse_runs(path)
     facts = path.stat()
     seen = (facts.st_mtime_ns, facts.st_size)
     if _STATE.files.get(path) != seen:
@@ -53,6 +56,13 @@ def plugin(file: str | Path) -> Path:
             _run(path)
         _STATE.files[path] = seen
     return path
+
+
+def _refuse_runs(path: Path) -> None:
+    """A run from a stranger must not bring code along, not even by a slip of its user."""
+    for folder in (path.parent, *path.resolve().parents):
+        if (folder / RUN_FACTS).is_file() and (folder / RUN_RECIPE).is_file():
+            raise InputError(f"plugin {path}: lies in a run folder, and no code is run from one; copy it out first")
 
 
 def load_installed() -> None:
@@ -97,13 +107,25 @@ def check_needs(folder: str | Path, there: Mapping[str, Mapping[str, object]]) -
             )
 
 
+def blamed(error: BaseException) -> str:
+    """The last line of a plugin that led to an error, `cosine.py, line 7`, if one did."""
+    files = {str(path): path.name for path in _STATE.files}
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    return next((f"{files[file]}, line {line}" for file, line in reversed(frames) if file in files), "")
+
+
 @contextmanager
 def _loading(name: str) -> Iterator[None]:
     before, _STATE.loading = _STATE.loading, name
     try:
         yield
     except RegardError as error:
-        raise type(error)(f"plugin {_place(error, name)}: {error}") from error
+        if str(error).startswith("plugin "):  # one that loads another
+            raise
+        kind = RecipeError if isinstance(error, RecipeError) else InputError
+        told = kind(f"plugin {_place(error, name)}: {error}")
+        told.on_command_line = f"plugin {_place(error, name)}: {error.on_command_line}"
+        raise told from error
     except SystemExit as error:
         raise InputError(f"plugin {_place(error, name)}: it ends the program; is it a script?") from error
     except Exception as error:

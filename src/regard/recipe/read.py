@@ -12,6 +12,7 @@ from regard.recipe.errors import nearest
 from regard.recipe.override import Override, pairs
 
 RUN_RECIPE = "recipe.toml"
+SHELF = {"call": "regard.recipes()", "flag": "`regard recipes`"}
 
 
 def is_run(name: str | Path) -> bool:
@@ -26,11 +27,11 @@ def find(name: str) -> Path:
         return path / RUN_RECIPE
     if path.suffix == ".toml" or path.is_file():
         if not path.is_file():
-            raise RecipeError(f"{name}: no such file; `regard recipes` lists those that come with Regard")
+            raise RecipeError(f"{name}: no such file; there are some that come with Regard: ", **SHELF)
         return path
     known = {recipe.stem: recipe for recipe in sorted(shelf().glob("*.toml"))}
     if name not in known:
-        raise RecipeError(f"{name}: no such recipe or file{nearest(name, known)}\n`regard recipes` lists them all")
+        raise RecipeError(f"{name or 'recipe'}: no such recipe or file{nearest(name, known)}\nall of them: ", **SHELF)
     return known[name]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,17 @@ class Recipe:
 
     @classmethod
     def resolve(
-        cls, recipe: "str | Path | Mapping[str, Any] | Recipe", menu: Menu, overrides: Iterable[Override] = ()
+        cls, recipe: "str | PathLike[str] | Mapping[str, Any] | Recipe", menu: Menu, overrides: Iterable[Override] = ()
     ) -> "Recipe":
         """By name, path, run folder or tables, with `a.b=c` overrides."""
         if isinstance(recipe, Recipe):
             changed = list(overrides)
             return cls.check(put(recipe.table(), changed), menu) if changed else recipe
-        if isinstance(recipe, str | Path):
-            if is_run(recipe):
-                check_needs(recipe, menu.parts)
-            return cls.check(read(str(recipe), overrides), menu, named(recipe))
+        if isinstance(recipe, str | PathLike):
+            name = fspath(recipe)
+            if is_run(name):
+                check_needs(name, menu.parts)
+            return cls.check(read(name, overrides), menu, named(name))
         if not isinstance(recipe, Mapping):
             wanted = "a recipe (a name, a file, tables or a Recipe)"
             raise RecipeError(f"wanted {wanted}, given {type(recipe).__name__}")
@@ -91,8 +93,9 @@ class Recipe:
         part = {"task": self.task, "training": self.training}[section]
         if part is None:
             raise RecipeError(
-                f"task: missing; {self.name} says what to build, not what to train it for\n"
-                "`regard menu task` lists what there is; set one as task=NAME"
+                f"task: missing; {self.name} says what to build, not what to train it for\nset one as task=NAME; ",
+                call='print(regard.menu().slots["task"]) says which there are',
+                flag="`regard menu task` lists them",
             )
         return part
 

@@ -2,13 +2,16 @@
 
 import csv
 import io
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.disk import write
+from regard.disk import place, write
 from regard.errors import InputError
+from regard.figures import text_table
 from regard.listener import Listener
-from regard.pictures import plain
+from regard.markup import COLOURS, Point, curves
+from regard.pictures import canvas, check_ending, plain
 from regard.run import history
 
 if TYPE_CHECKING:
@@ -19,9 +22,54 @@ FEW = 20  # rows that are drawn as points too
 ENDINGS = (".png", ".svg", ".pdf")
 
 
-def rows(folder: Path) -> list[dict[str, int | float]]:
+Row = dict[str, int | float]
+
+
+class Curve(list[Row]):
+    """The learning curve of a run, a row for every step that was logged: `{"step": 50, "loss": 2.1, …}`.
+
+    Rows in which the run was validated have valid_loss and the like too; `draw` makes a picture of it.
+    """
+
+    def __init__(self, rows: Iterable[Row], name: str = "") -> None:
+        super().__init__(rows)
+        self.name = name
+
+    def of(self, key: str) -> list[Point]:
+        """The values of one column, such as `loss` or `valid_bleu`, each with its step."""
+        return [(row["step"], row[key]) for row in self if key in row]
+
+    def draw(self, path: str | Path, others: "Mapping[str, Curve] | None" = None) -> Path:
+        """The curve as .png, .svg or .pdf; with `others` the losses of all of them, by name, in one picture."""
+        path = check_ending(place(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = io.BytesIO()
+        if others is None:
+            _draw(self, self.name, file, path.suffix[1:].lower())
+        else:
+            _draw_all(_curves(others), file, path.suffix[1:].lower())
+        write(path, file.getvalue())
+        return path
+
+    def __str__(self) -> str:
+        names = columns(self)
+        cells = [[_shown(row.get(name, "")) for name in names] for row in self]
+        return text_table([f" {name}" for name in names], cells)
+
+    def _repr_html_(self) -> str:
+        return curves({"loss": self.of("loss"), "validation loss": self.of("valid_loss")}, height=140)
+
+
+def columns(table: Iterable[Row]) -> list[str]:
+    """Everything that was ever logged: step and loss first, then the scores of validations."""
+    kept = list(table)
+    names = dict.fromkeys(["step", "loss", *(key for row in kept for key in row if key.startswith("valid_"))])
+    return list(names | dict.fromkeys(key for row in kept for key in row))
+
+
+def rows(folder: Path) -> list[Row]:
     """What was logged, a row a step: the loss since the last row, and the scores of validations as valid_loss, …"""
-    found: dict[int, dict[str, int | float]] = {}
+    found: dict[int, Row] = {}
     for entry in history.entries(folder):
         step = entry.get("step")
         if isinstance(step, int):
@@ -35,10 +83,8 @@ def rows(folder: Path) -> list[dict[str, int | float]]:
 def as_csv(folder: Path) -> bytes:
     """The rows as a table: step and loss first, a column for everything that was ever logged."""
     table = rows(folder)
-    names = dict.fromkeys(["step", "loss", *(key for row in table for key in row if key.startswith("valid_"))])
-    names |= dict.fromkeys(key for row in table for key in row)
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(names), lineterminator="\n")
+    writer = csv.DictWriter(text, columns(table), lineterminator="\n")
     writer.writeheader()
     writer.writerows(table)
     return text.getvalue().encode()
@@ -47,7 +93,7 @@ def as_csv(folder: Path) -> bytes:
 def draw(folder: Path, title: str) -> bytes:
     """The curve as a PNG."""
     file = io.BytesIO()
-    _draw(folder, title, file, "png")
+    _draw(rows(folder), title, file, "png")
     return file.getvalue()
 
 
@@ -57,7 +103,7 @@ def curve_file(folder: Path, title: str, path: Path) -> Path:
         content = as_csv(folder)
     elif path.suffix in ENDINGS:
         file = io.BytesIO()
-        _draw(folder, title, file, path.suffix[1:])
+        _draw(rows(folder), title, file, path.suffix[1:])
         content = file.getvalue()
     else:
         raise InputError(f"{path}: a curve is written as .csv, {', '.join(ENDINGS)}")
@@ -84,10 +130,9 @@ def keep_picture(folder: Path, title: str, listener: Listener) -> None:
         listener.say(f"{folder / PICTURE}: not drawn: {error}")
 
 
-def _draw(folder: Path, title: str, file: io.BytesIO, kind: str) -> None:
+def _draw(table: list[Row], title: str, file: io.BytesIO, kind: str) -> None:
     from matplotlib.figure import Figure
 
-    table = rows(folder)
     figure = Figure((7.0, 4.0))
     left = figure.add_axes((0.1, 0.13, 0.79, 0.71))
     _line(left, table, "loss", "training loss", "#888888", "-" if len(table) > FEW else ".-")
@@ -110,12 +155,35 @@ def _draw(folder: Path, title: str, file: io.BytesIO, kind: str) -> None:
     figure.savefig(file, format=kind, dpi=110)
 
 
-def _line(
-    axes: "Axes", table: list[dict[str, int | float]], name: str, label: str, colour: str, style: str = "-"
-) -> None:
+def _draw_all(found: "Mapping[str, Curve]", file: io.BytesIO, kind: str) -> None:
+    """A colour for every run: what it learnt from as a thin line, what it was examined on with points."""
+    figure, axes = canvas(7.0, 4.0)
+    for number, (name, curve) in enumerate(found.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        for key, style, wide, label in (("loss", "-", 0.8, ""), ("valid_loss", "o-", 1.5, " (validation)")):
+            if points := curve.of(key):
+                axes.plot(*zip(*points, strict=True), style, color=colour, linewidth=wide, label=plain(name) + label)
+    axes.set(xlabel="step", ylabel="loss")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize="small")
+    figure.savefig(file, format=kind, dpi=130)
+
+
+def _curves(others: "Mapping[str, Curve]") -> "Mapping[str, Curve]":
+    wrong = others if not isinstance(others, Mapping) else [c for c in others.values() if not isinstance(c, Curve)]
+    if wrong or not others:
+        raise InputError('others: wanted curves by name, such as {"a": a.curve(), "b": b.curve()}')
+    return others
+
+
+def _line(axes: "Axes", table: list[Row], name: str, label: str, colour: str, style: str = "-") -> None:
     points = [(row["step"], row[name]) for row in table if name in row]
     if points:
         axes.plot(*zip(*points, strict=True), style, label=label, color=colour, markersize=3, linewidth=1.3)
+
+
+def _shown(value: int | float | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
 
 
 def _table(value: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.disk import place, room
 from regard.errors import InputError
-from regard.figures import figure
+from regard.figures import figure, size
 from regard.recipe.read import is_run
 from regard.run import history
 from regard.run.create import CHECKPOINTS, FACTS
@@ -16,6 +16,9 @@ from regard.run.lock import held, holder
 from regard.run.run import Run
 
 DEEP = 3  # folders below the one that is asked for
+
+
+HEADS = ("run", "task", "recipe", "best", " steps", " size", " age", "state")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class Overview:
         value = (self.scores or {}).get(self.best_by)
         return f"{self.best_by} {figure(self.best_by, value)}" if isinstance(value, int | float) else ""
 
+    def row(self) -> tuple[str, ...]:
+        """What a list of runs says of it, under `HEADS`."""
+        steps = f"{self.step:,}/{self.steps:,}" if self.step < self.steps else f"{self.step:,}"
+        return (str(self.folder), self.task, self.name, self.best, steps, size(self.bytes), self.age, self.state)
+
     @property
     def age(self) -> str:
         """How long ago anything changed in it."""
@@ -57,7 +65,7 @@ def runs(folder: str | Path = "runs") -> list[Overview]:
     """The runs in a folder and a little below it, those that changed last first."""
     top = place(folder)
     if not top.is_dir():
-        raise InputError(f"{folder}: no such folder; name one that holds runs (`regard train` makes them in runs/)")
+        raise InputError(f"{folder}: no such folder; name one that holds runs (training makes them in runs/)")
     return sorted((overview(path) for path in _below(top, DEEP)), key=lambda one: (-one.changed, str(one.folder)))
 
 
@@ -65,20 +73,14 @@ def overview(folder: Path) -> Overview:
     """One run, however damaged."""
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     stats = [path.stat() for path in files if path.exists()]
-    size, changed = sum(stat.st_size for stat in stats), max((stat.st_mtime for stat in stats), default=0.0)
+    bytes_held, changed = sum(stat.st_size for stat in stats), max((stat.st_mtime for stat in stats), default=0.0)
     try:
-        return _whole(Run.open(folder), size, changed)
-    except (
-        InputError,
-        OSError,
-        AttributeError,
-        TypeError,
-        ValueError,
-    ) as error:  # whoever wrote it did not mean it to be read
-        return Overview(folder, folder.name, "damaged", bytes=size, changed=changed, said=str(error))
+        return _whole(Run.open(folder), bytes_held, changed)
+    except (InputError, OSError, AttributeError, TypeError, ValueError) as error:  # whoever wrote it did not mean it so
+        return Overview(folder, folder.name, "damaged", bytes=bytes_held, changed=changed, said=str(error))
 
 
-def _whole(run: Run, size: int, changed: float) -> Overview:
+def _whole(run: Run, held_bytes: int, changed: float) -> Overview:
     table, facts, saved = run.recipe, run.facts, run.checkpoints()
     task = table["task"] if isinstance(table.get("task"), dict) else {"kind": table.get("task", "")}
     last = _last_step(run)
@@ -97,7 +99,7 @@ def _whole(run: Run, size: int, changed: float) -> Overview:
         best_by=str(table.get("training", {}).get("checkpoints", {}).get("best_by", "loss")),
         best_step=best.step if best is not None else 0,
         scores=dict(progress.get("scores", {})),
-        bytes=size,
+        bytes=held_bytes,
         changed=changed,
     )
 

@@ -24,6 +24,7 @@ from regard.recipe.read import RUN_RECIPE, is_run
 from regard.run import history, scores
 from regard.run.checkpoint import MANIFEST, STEP, WEIGHTS, Checkpoint, manifest_of, table_hash
 from regard.run.create import CHECKPOINTS, FACTS, write_new
+from regard.run.curve import Curve, rows
 from regard.run.facts import FORMAT, facts_file, facts_of
 from regard.run.lock import held
 from regard.run.seen import run_html, run_text
@@ -62,7 +63,8 @@ class Run:
         """A run that is there."""
         folder = place(folder)
         if not is_run(folder):
-            raise InputError(f"{folder}: not a run folder (no {RUN_RECIPE} in it); `regard train` makes one")
+            made = f"{folder}: not a run folder (no {RUN_RECIPE} in it); "
+            raise InputError(made, call="regard.train makes one", flag="`regard train` makes one")
         return cls(folder)
 
     def note(self, **facts: Any) -> None:
@@ -76,6 +78,9 @@ class Run:
         self.recipe = recipe
         with room(self.folder):
             write(self.folder / RUN_RECIPE, tomli_w.dumps(recipe).encode())
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
@@ -179,6 +184,10 @@ class Run:
     def history(self) -> list[dict[str, Any]]:
         """All whole lines of the log."""
         return history.entries(self.folder)
+
+    def curve(self) -> Curve:
+        """Its learning curve: rows to compute with, `curve().draw("curve.png")` for a picture."""
+        return Curve(rows(self.folder), str(self.recipe.get("name", self.folder.name)))
 
     def rewind(self, step: int) -> None:
         """Forget what was logged after a step: it will happen again."""

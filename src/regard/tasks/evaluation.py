@@ -7,10 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rich.cells import cell_len
-
 from regard.datasets.data import Split
-from regard.figures import figure
+from regard.figures import figure, text_table
 from regard.listener import Listener
 from regard.markup import block, said, table
 
@@ -25,16 +23,11 @@ class Table:
     rows: list[tuple[str, ...]]
 
     def __str__(self) -> str:
-        lines = [[head.strip() for head in self.heads], *self.rows]
-        wide = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-        right = [head[:1] == " " != head[1:2] for head in self.heads]
-        shown = lines if any(lines[0]) else self.rows
-        return "\n".join("  ".join(map(_padded, line, wide, right)).rstrip() for line in shown)
+        return text_table(self.heads, self.rows)
 
-
-def _padded(cell: str, wide: int, right: bool) -> str:
-    space = " " * (wide - cell_len(cell))
-    return space + cell if right else cell + space
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return table(self.heads, self.rows)
 
 
 @dataclass(frozen=True)
@@ -98,17 +91,26 @@ class Evaluation(ABC):
 
     def _repr_html_(self) -> str:
         """The tables, in a notebook."""
-        tables = [table(each.heads, each.rows) for each in self.tables() if each.rows]
+        tables = [each._repr_html_() for each in self.tables() if each.rows]
         return block(said(self.about), *tables, *map(said, self.notes()))
 
     def beside(self, others: "Mapping[str, Evaluation]") -> Table | None:
-        """This and other runs of the same task on the same data, a column each; None where there is nothing to say."""
+        """Runs of the same task on the same data, a column each: `a.beside({"a": a, "b": b})`; None where there is
+        nothing to say."""
         return None
 
     def files(self) -> dict[str, bytes]:
         """What is worth keeping beside the scores, by name: the answers, say."""
         return {}
 
-    def draw(self, path: Path, others: "Mapping[str, Evaluation]", listener: Listener | None = None) -> Path | None:
-        """A picture of this and other evaluations in a folder, if the task has one."""
+    def draw(
+        self,
+        path: str | Path,
+        others: "Mapping[str, Evaluation] | None" = None,
+        listener: Listener | None = None,
+    ) -> Path | None:
+        """A picture of this evaluation, or of those given by name, if the task has one: `a.draw("bleu.png")`.
+
+        `path` is a picture (.png, .svg, .pdf) or a folder for it.
+        """
         return None

@@ -67,7 +67,11 @@ def asked_for(
     source = put(plain(own), overrides).get("from")
     if source is None:
         if not isinstance(recipe, str) and not recipe:
-            raise RecipeError("no recipe; name one (`regard recipes` lists them), or a run to begin from: from=RUN")
+            raise RecipeError(
+                "no recipe; name one, ",
+                call="such as those of regard.recipes(), or a run to begin from: start=RUN",
+                flag="such as those of `regard recipes`, or a run to begin from: from=RUN",
+            )
         return Asked.of(recipe, overrides, out, resume)
     start: Start = MENU.order("from", {"run": source} if isinstance(source, str) else source, "from").build()
     base = open_base(start, (), listener)

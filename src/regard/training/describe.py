@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from regard.training.menu import MENU
 
 
 def describe(
-    recipe: str | Path | Mapping[str, Any] | Recipe | Run,
+    recipe: str | PathLike[str] | Mapping[str, Any] | Recipe,
     *overrides: Override,
     length: int = 128,
     batch: int = 16,
@@ -30,8 +31,8 @@ def describe(
     `recipe` is a name, a file, tables, or a run: its folder, or what `train` returned. `print` shows what the command
     does. Where a vocabulary is learnt from data, it is as large as the recipe lets it become.
     """
-    named = recipe.folder if isinstance(recipe, Run) else recipe
-    run = Run.open(Path(named)) if isinstance(named, str | Path) and is_run(named) else None
+    named = fspath(recipe) if isinstance(recipe, PathLike) else recipe
+    run = Run.open(Path(named)) if isinstance(named, str) and is_run(named) else None
     said = _became(run, listener) if run is not None else ""  # first: what is wrong with a run is not said of its keys
     found = open_recipe(named, overrides)
     sizes = {} if run is not None else _expected(found, _tables(named, overrides))
@@ -39,11 +40,11 @@ def describe(
     return replace(described(sized, length=length, batch=batch), vocabulary=_vocabulary(sized, sizes, run), run=said)
 
 
-def _tables(recipe: str | Path | Mapping[str, Any] | Recipe, overrides: Sequence[Override]) -> dict[str, Any]:
+def _tables(recipe: str | Mapping[str, Any] | Recipe, overrides: Sequence[Override]) -> dict[str, Any]:
     """All that a recipe says, be it whole enough to be trained or not."""
     if isinstance(recipe, Recipe):
         return put(recipe.table(), overrides)
-    return put(plain(recipe), overrides) if isinstance(recipe, Mapping) else read(str(recipe), overrides)
+    return put(plain(recipe), overrides) if isinstance(recipe, Mapping) else read(recipe, overrides)
 
 
 def facts(run: Run, listener: Listener = SILENT) -> dict[str, Any]:

@@ -9,7 +9,10 @@ from typing import Any
 
 from regard.allocator import keep_memory
 from regard.datasets.data import Report, Split
+from regard.figures import clock, count, size, text_table
 from regard.listener import SILENT, Listener
+from regard.markup import table
+from regard.recipe.override import Override
 from regard.training.asked import asked_for
 from regard.training.events import Step
 from regard.training.memory import Memory, learnt, needed
@@ -44,10 +47,31 @@ class Plan:
         """For all steps that are to come; validations are not counted."""
         return self.seconds_per_step * max(0, self.steps - self.step)
 
+    def rows(self) -> list[tuple[str, str]]:
+        """What people read of it: a name and a sentence each."""
+        rows = [("task", f"{self.task}, recipe {self.name}, in {self.folder}")]
+        rows += [(f"{split} data", str(report)) for split, report in self.splits.items()]
+        rows.append(("model", f"{self.model}, {count(self.parameters)} parameters"))
+        epochs = self.steps / max(self.steps_per_epoch, 1)
+        rows.append(("steps", f"{self.steps:,} ({epochs:.1f} epochs of {self.steps_per_epoch:,})"))
+        rows += [("", f"of which {self.step:,} are done")] if self.step else []
+        speed = f"{self.seconds_per_step:.3g} s a step, {self.units_per_second:,.0f} {self.unit}/s"
+        rows.append(("time here", f"about {clock(self.seconds)} without validations ({speed})"))
+        parts = ("weights", "gradients", "optimizer", "activations", "process")
+        shares = ", ".join(f"{name} {size(getattr(self.memory, name))}" for name in parts)
+        rows.append(("memory", f"about {size(self.memory.total)} of {size(self.memory.machine)}: {shares}"))
+        return rows
+
+    def __str__(self) -> str:
+        return text_table(("", ""), self.rows())
+
+    def _repr_html_(self) -> str:
+        return table(("", ""), self.rows())
+
 
 def plan(
     recipe: str | Mapping[str, Any] = "",
-    *overrides: str,
+    *overrides: Override,
     out: str | Path | None = None,
     resume: bool = False,
     listener: Listener = SILENT,

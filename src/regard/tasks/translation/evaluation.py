@@ -8,6 +8,7 @@ from typing import Any
 from regard.datasets.lines import one_line
 from regard.figures import figure
 from regard.listener import Listener
+from regard.pictures import picture_in
 from regard.tasks.evaluation import Evaluation, Table
 from regard.tasks.translation.lengths import FEW, plot_lengths
 from regard.tasks.translation.scores import Bin
@@ -96,8 +97,14 @@ class TranslationScores(Evaluation):
     def files(self) -> dict[str, bytes]:
         return {"translations.txt": "".join(one_line(text) + "\n" for text in self.translations).encode()}
 
-    def draw(self, path: Path, others: Mapping[str, Evaluation], listener: Listener | None = None) -> Path | None:
+    def draw(
+        self,
+        path: str | Path,
+        others: Mapping[str, Evaluation] | None = None,
+        listener: Listener | None = None,
+    ) -> Path | None:
+        shown: Mapping[str, Evaluation] = {"BLEU": self} if others is None else others
         bins: dict[str, Sequence[Bin]] = {
-            name: one.by_length for name, one in others.items() if isinstance(one, TranslationScores) and one.by_length
+            name: one.by_length for name, one in shown.items() if isinstance(one, TranslationScores) and one.by_length
         }
-        return plot_lengths(bins, path / "bleu-by-length.png", listener) if bins else None
+        return plot_lengths(bins, picture_in(path, "bleu-by-length.png"), listener) if bins else None
