@@ -7,6 +7,7 @@ from pathlib import Path
 import jaxtyping
 import pytest
 from spoken import WORDS, Done, regard
+from started import Zygote, corpus
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -36,3 +37,17 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
 def run(trained: tuple[Path, Done], tmp_path: Path) -> Path:
     """A copy that may be spoilt."""
     return Path(shutil.copytree(trained[0], tmp_path / "run"))
+
+
+@pytest.fixture(scope="session")
+def zygote() -> Iterator[Zygote]:
+    """Becomes commands: real processes that need not import torch."""
+    process = Zygote()
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with data to train on."""
+    return corpus(tmp_path)

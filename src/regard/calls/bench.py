@@ -83,7 +83,8 @@ def _steps(lengths: list[int], _: Sequence[str], repeats: int) -> Iterator[tuple
 
 
 def _gpt(lengths: list[int], _: Sequence[str], repeats: int) -> Iterator[tuple[int, int, Row]]:
-    for done, length in enumerate(lengths or [256], 1):
+    lengths = lengths or [256]
+    for done, length in enumerate(lengths, 1):
         shape = GptShape(6, 6, 384, length, 16, 65)
         turns = take_turns([*gpt_workers(shape), product_worker()], repeats or 9, lambda _: None, warm=2)
         for taken in turns[:-1]:

@@ -10,6 +10,7 @@ import typer
 
 from regard.commands import bench_translation  # noqa: F401  (adds two benches)
 from regard.commands.bench import bench
+from regard.commands.completion import complete
 from regard.commands.data import data
 from regard.commands.demo import demo
 from regard.commands.describe import describe
@@ -21,7 +22,7 @@ from regard.commands.plugin import offer_plugins
 from regard.commands.recipes import recipes
 from regard.commands.runs import runs
 from regard.commands.signals import Signals
-from regard.commands.streams import let_go, say, set_up
+from regard.commands.streams import let_go, own_up, say, set_up
 from regard.commands.train import train
 from regard.commands.translate import translate
 
@@ -95,6 +96,7 @@ def _run(signals: Signals) -> int:
         if said:
             say(f"regard: {said}")
     signals.ending = True
+    own_up()
     let_go()
     return code
 
@@ -102,7 +104,7 @@ def _run(signals: Signals) -> int:
 def _verb() -> int:
     """Not typer's own `main`: it has codes of its own for ^C and for a closed pipe, and draws boxes around mistakes."""
     if "_REGARD_COMPLETE" in os.environ:
-        app()
+        complete(lambda: app(prog_name="regard"))
     command = typer.main.get_command(app)
     try:
         with command.make_context("regard", sys.argv[1:]) as context:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.commands.bench_tables import figures, show_growth, show_turns
-from regard.commands.show import as_json, columns, console, progress, size
-from regard.errors import RecipeError
+from regard.commands.show import as_json, columns, console, line, progress, size
+from regard.errors import FailedError, RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from regard.measuring.attention import Case, Row
     from regard.measuring.sizes import GptShape
+
+Json = Annotated[bool, typer.Option("--json", help="For machines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the figures, no word of how far it is.")]
 
 bench = typer.Typer(no_args_is_help=True)
 
@@ -33,11 +36,12 @@ def attention(
     window: Annotated[int, typer.Option(min=1)] = 256,
     first: Annotated[int, typer.Option(min=1, help="Global positions.")] = 16,
     repeats: Annotated[int, typer.Option(min=1, help="Timed runs of each case; medians are shown.")] = 5,
-    limit: Annotated[float, typer.Option(help="Seconds one run may take.")] = 12.0,
+    limit: Annotated[float, typer.Option(help="Seconds one run may take; what would take longer is left out.")] = 12.0,
     out: Annotated[Path, typer.Option(help="Picture and figures go to OUT.png, .svg and .json.")] = Path(
         "out/attention"
     ),
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Time and peak memory of every attention against length: causal, one sequence."""
     from regard.measuring.attention import CASES, Setting, bench_attention
@@ -45,25 +49,31 @@ def attention(
 
     sizes = _sizes("--lengths", lengths)
     cases = _chosen(kinds, CASES)
+    if not limit > 0:  # also what is no number
+        raise RecipeError(f"--limit {limit:g}: wanted seconds, more than 0")
     if not cases:
         raise RecipeError(f"--kinds {kinds}: there is {', '.join(case.name for case in CASES)}")
     measured: dict[str, list[Row]] = {case.name: [] for case in cases}
     setting = Setting(heads, width, window, first)
     work = bench_attention(sizes, cases=cases, setting=setting, repeats=repeats, limit=limit)
-    with progress(len(cases) * len(sizes)) as tell:
+    with progress(len(cases) * len(sizes), quiet) as tell:
         for row in work:
             measured[row.name].append(row)
             tell(f"{row.name} at {row.length:,}: {1e3 * row.median('both'):.0f} ms")
     measured = {name: rows for name, rows in measured.items() if rows}
-    pictures = plot_attention(measured, out)
     table = {name: [figures(row) for row in rows] for name, rows in measured.items()}
+    as_json(table) if json else show_growth(measured, sizes)  # first: what was measured is not lost with a picture
     document = dumps({"setting": vars(setting), "repeats": repeats, "cases": table}, indent=2)
-    out.with_suffix(".json").write_text(document + "\n", encoding="utf-8")
-    if json:
-        return as_json(table)
-    show_growth(measured, sizes)
-    console.print(f"\nLook at [bold]{pictures[0]}[/] (also .svg and .json).")
-    return None
+    try:
+        pictures = plot_attention(measured, out)
+        out.with_suffix(".json").write_text(document + "\n", encoding="utf-8")
+    except OSError as error:
+        raise FailedError(
+            f"{out}: {error.strerror or error}; the figures are above, --out names another place"
+        ) from error
+    if not json and not quiet:
+        console.print()
+        line("Look at ", (str(pictures[0]), "bold"), " (also .svg and .json).")
 
 
 def _chosen(kinds: str, cases: "Sequence[Case]") -> "list[Case]":
@@ -92,7 +102,8 @@ def _sizes(flag: str, said: str) -> list[int]:
 def steps(
     positions: Annotated[str, typer.Option(help="How long the past is.")] = "100,1000,10000",
     repeats: Annotated[int, typer.Option(min=1)] = 60,
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """What one more token costs after a short and a long past, for every kind of memory."""
     from regard.measuring.steps import DECODERS, bench_steps
@@ -100,7 +111,7 @@ def steps(
     places = _sizes("--positions", positions)
     heads = [f" at {place:,}" for place in places]
     times, memories, costs = columns("ms a step", *heads), columns("memory", *heads), []
-    with progress(len(DECODERS)) as tell:
+    with progress(len(DECODERS), quiet) as tell:
         for found in bench_steps(places, repeats):
             tell(f"{found[0].name}: {1e3 * found[-1].middle:.1f} ms")
             times.add_row(found[0].name, *(f"{1e3 * step.middle:.2f}" for step in found))
@@ -123,14 +134,15 @@ def gpt(
     batch: Annotated[int, typer.Option(min=1)] = 16,
     vocab_size: Annotated[int, typer.Option(min=2)] = 65,
     rounds: Annotated[int, typer.Option(min=1)] = 9,
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """A GPT's training step in tokens per second."""
     from regard.measuring.regard_workers import gpt_workers, product_worker
     from regard.measuring.workers import take_turns
 
     shape = gpt_shape(layers, heads, width, length, batch, vocab_size)
-    with progress(rounds) as tell:
+    with progress(rounds, quiet) as tell:
         turns = take_turns([*gpt_workers(shape), product_worker()], rounds, tell, warm=2)
     show_turns(turns, "tokens/s", json)
 

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from statistics import median
 from typing import TYPE_CHECKING
 
-from regard.commands.show import as_json, columns, console, size
+from regard.commands.show import as_json, columns, console, line, size
 
 if TYPE_CHECKING:
     from regard.measuring.attention import Row
@@ -37,7 +37,7 @@ def show_growth(measured: "dict[str, list[Row]]", lengths: list[int]) -> None:
             table.add_row(name, *(cells.get(length, "–") for length in lengths), growth)
         console.print(table)
         console.print()
-    console.print("growth: the power of the length over the last two steps. –: would not fit time or memory.")
+    line("growth: the power of the length over the last two steps. –: would not fit time or memory.")
 
 
 def _cell(row: "Row", what: str) -> str:
@@ -70,4 +70,5 @@ def show_mood(product: "Turns") -> None:
     """How fast the machine was meanwhile."""
     from regard.measuring.regard_workers import SIDE, gflops
 
-    console.print(f"\nA {SIDE}³ matrix product in the same rounds: {gflops(median(product.seconds)):.0f} GFLOP/s")
+    console.print()
+    line(f"A {SIDE}³ matrix product in the same rounds: {gflops(median(product.seconds)):.0f} GFLOP/s")

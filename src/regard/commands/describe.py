@@ -6,13 +6,16 @@ from typing import Annotated
 
 import typer
 
+from regard.commands.completing import keys, recipes
 from regard.commands.show import as_json, console
 from regard.commands.shown import Shown
 
 
 def describe(
-    recipe: Annotated[str, typer.Argument(help="A recipe's name or file, or a run folder.")],
-    overrides: Annotated[list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.")] = None,
+    recipe: Annotated[str, typer.Argument(help="A recipe's name or file, or a run folder.", autocompletion=recipes)],
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.", autocompletion=keys)
+    ] = None,
     length: Annotated[int, typer.Option(min=1, help="Tokens in a sequence.")] = 128,
     batch: Annotated[int, typer.Option(min=1, help="Sequences in a training batch.")] = 16,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.commands.completing import runs as complete_runs
 from regard.commands.show import as_json, columns, console, line
 from regard.commands.shown import Shown
 from regard.commands.translate import Device, Quiet, Set
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="[a.b=c]…", help="How it answers, such as decoding.beam_size=1.")
     ] = None,
@@ -67,7 +68,8 @@ def evaluate(
         return as_json(first.document() | more | {"warnings": warnings})
     _show(first, found)
     if written:
-        console.print("Look at " + " and ".join(f"[bold]{path}[/]" for path in written) + ".", soft_wrap=True)
+        more = [part for path in written[1:] for part in (" and ", (str(path), "bold"))]
+        line("Look at ", (str(written[0]), "bold"), *more, ".")
     return None
 
 

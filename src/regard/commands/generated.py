@@ -13,7 +13,7 @@ from regard.commands.options_page import page
 from regard.commands.recipe_figures import FILE as FIGURES
 from regard.commands.recipe_figures import reckoned
 from regard.disk import write
-from regard.recipe.read import shelf
+from regard.disk.shelf import shelf
 from regard.recipe.schema import recipe_schema
 
 SCHEMA = "recipe.schema.json"

@@ -7,7 +7,8 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from regard.commands.show import as_json, columns, console
+from regard.commands.completing import kinds, slots
+from regard.commands.show import as_json, columns, console, line
 from regard.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ MUST = "must be said"
 
 
 def menu(
-    slot: Annotated[str, typer.Argument(help="One slot in full, such as attention.")] = "",
-    kind: Annotated[str, typer.Argument(help="One of its choices, such as multihead.")] = "",
+    slot: Annotated[str, typer.Argument(help="One slot in full, such as attention.", autocompletion=slots)] = "",
+    kind: Annotated[str, typer.Argument(help="One of its choices, such as multihead.", autocompletion=kinds)] = "",
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     schema: Annotated[bool, typer.Option("--schema", help="JSON schema of a whole recipe, for editors.")] = False,
 ) -> None:
@@ -85,8 +86,8 @@ def _whole(cards: "Cards") -> None:
             table.add_row("", Text(kind.kind, "cyan"), Text(kind.about))
         console.print(table)
         console.print()
-    console.print("One slot with all its options: [bold]regard menu attention[/]")
-    console.print("One choice: [bold]regard menu attention multihead[/]")
+    line("One slot with all its options: ", ("regard menu attention", "bold"))
+    line("One choice: ", ("regard menu attention multihead", "bold"))
 
 
 def _in_full(card: "KindCard", by_default: bool) -> None:

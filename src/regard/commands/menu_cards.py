@@ -11,8 +11,8 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from regard.disk.shelf import shelf
 from regard.recipe.cards import Cards
-from regard.recipe.read import shelf
 
 FILE = "menu.json"
 LIVE = "regard.training.menu"

@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from regard.commands.show import as_json, console, size
+from regard.commands.completing import runs as complete_runs
+from regard.commands.show import as_json, line, size
 from regard.commands.shown import Shown
 
 
 def pack(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the copy goes: a new or empty folder.")],
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
@@ -24,9 +25,6 @@ def pack(
     found = overview(made.folder)
     if json:
         return as_json({"folder": str(made.folder), "bytes": found.bytes, "step": made.facts["packed"]})
-    console.print(
-        f"{made.folder}: step {made.facts['packed']:,}, {size(found.bytes)}; {made.folder / CARD} says what it is",
-        markup=False,
-        soft_wrap=True,
-    )
+    step = f": step {made.facts['packed']:,}, {size(found.bytes)}; "
+    line((str(made.folder), "bold"), step, (str(made.folder / CARD), "bold"), " says what it is")
     return None

@@ -64,7 +64,7 @@ class Reporter(Listener):
             if self.as_json:
                 print(json_text({"event": "said", "text": text}), flush=True)
             elif self.quiet:
-                print(text, file=sys.stderr, flush=True)
+                tell_errors(text)
             else:
                 self._line(text, style="yellow")
 

@@ -5,14 +5,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.cells import cell_len
+from rich.text import Text
 from typer.core import TyperGroup
 
-from regard.commands.show import as_json, columns, console, count, size
-from regard.figures import figures
+from regard.commands.completing import runs as complete_runs
+from regard.commands.show import as_json, columns, console, count, line, size
+from regard.datasets.lines import one_line
+from regard.errors import FailedError
 
 if TYPE_CHECKING:
     from regard.run.overview import Overview
 
+HEADS = {head: head for head in ("run", "task", "recipe", "best", "steps", "size", "age", "state")}
+RIGHT = ("steps", "size", "age")
+SPARED = ("task", "size", "recipe", "age")  # what a narrow terminal does without, first the first
 JSON = Annotated[bool, typer.Option("--json", help="For machines.")]
 
 
@@ -44,19 +51,17 @@ def list_runs(
     if json:
         return as_json([_facts(one) for one in found])
     if not found:
-        console.print(f"no runs in {folder}; `regard train RECIPE …` makes one", soft_wrap=True, markup=False)
+        line(f"no runs in {folder}; `regard train RECIPE …` makes one")
         return None
-    table = columns("run", "task", "recipe", "best", " steps", " size", " age", "state")
-    for one in found:
-        steps = f"{one.step:,}/{one.steps:,}" if one.steps else f"{one.step:,}"
-        table.add_row(str(one.folder), one.task, one.name, one.best, steps, size(one.bytes), one.age, one.state)
-    console.print(table)
+    rows = [_row(one) for one in found]
+    for row in _fitting([HEADS, *rows]):
+        print(row)
     return None
 
 
 @runs.command("show")
 def show_run(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write its learning curve there: .png, .svg, .pdf or .csv.")
     ] = None,
@@ -69,20 +74,20 @@ def show_run(
 
     opened = Run.open(run)
     found = overview(opened.folder)
-    written = curve_file(opened.folder, found.name, out) if out else None
+    written = curve_file(opened.folder, opened.folder.name, out) if out else None
     facts = _facts(found) | {key: opened.facts.get(key) for key in ("made", "commands", "versions", "splits", "from")}
     facts |= {"data": opened.recipe.get("data"), "evaluations": opened.scores(), "diverged": opened.diverged}
     if json:
         return as_json(facts | ({"curve": str(written)} if written else {}))
     _show(found, facts, opened.folder)
     if written:
-        console.print(f"Look at [bold]{written}[/].", soft_wrap=True)
+        line("Look at ", (str(written), "bold"), ".")
     return None
 
 
 @runs.command("remove")
 def remove(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: JSON = False,
 ) -> None:
@@ -90,14 +95,43 @@ def remove(
     from regard.run.overview import overview, removable, remove_run
 
     found = overview(removable(run))
-    what = f"{found.folder} ({found.task} {found.name}, {found.step:,} steps, {size(found.bytes)})"
-    if not yes and not typer.confirm(f"Remove {what}?"):
-        raise typer.Exit(1)
+    what = f"{one_line(str(found.folder))} ({found.task} {found.name}, {found.step:,} steps, {size(found.bytes)})"
+    if not yes and not _agreed(f"Remove {what}?"):
+        raise FailedError("nothing was removed; --yes removes without asking")
     gone = remove_run(run)
     if json:
         return as_json({"removed": str(gone.folder), "bytes": gone.bytes})
-    console.print(f"removed {gone.folder}, {size(gone.bytes)}", markup=False, soft_wrap=True)
+    line("removed ", (one_line(str(gone.folder)), "bold"), f", {size(gone.bytes)}")
     return None
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return typer.confirm(question)
+    except typer.Abort:  # nobody there to answer
+        print()
+        return False
+
+
+def _row(one: "Overview") -> dict[str, str]:
+    steps = f"{one.step:,}/{one.steps:,}" if one.step < one.steps else f"{one.step:,}"
+    cells = (str(one.folder), one.task, one.name, one.best, steps, size(one.bytes), one.age, one.state)
+    return {head: one_line(cell) for head, cell in zip(HEADS, cells, strict=True)}
+
+
+def _fitting(rows: list[dict[str, str]]) -> list[str]:
+    """Lines of cells. On a terminal too narrow for all, columns go one after another; what one would copy stays."""
+    kept = list(HEADS)
+    widths = {head: max(cell_len(row[head]) for row in rows) for head in HEADS}
+    for spared in SPARED:
+        if console.is_terminal and sum(widths[head] + 2 for head in kept) - 2 > console.width:
+            kept.remove(spared)
+    return ["  ".join(_cell(row[head], widths[head], head in RIGHT) for head in kept).rstrip() for row in rows]
+
+
+def _cell(text: str, width: int, right: bool) -> str:
+    space = " " * (width - cell_len(text))
+    return space + text if right else text + space
 
 
 def _facts(one: "Overview") -> dict[str, Any]:
@@ -105,23 +139,23 @@ def _facts(one: "Overview") -> dict[str, Any]:
 
 
 def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
+    from regard.run.told import data_lines, score_line
+
     table = columns("", "")
     table.show_header = False
     steps = f"{found.step:,} of {found.steps:,} steps" if found.steps else f"{found.step:,} steps"
     rows = {
-        "run": f"{folder}: {found.task}, recipe {found.name}",
+        "run": f"{folder}: {found.task}, recipe {found.name}" if found.task else str(folder),
         "state": f"{found.state}, {steps}, changed {found.age} ago" + (f"; {found.said}" if found.said else ""),
         "diverged": f"at step {facts['diverged']:,}" if facts["diverged"] is not None else "",
         "model": f"{count(found.parameters)} parameters" if found.parameters else "",
         "size": size(found.bytes),
-        "best": f"step {found.best_step:,}: {_scores(found.scores or {})}" if found.scores else "",
+        "best": f"step {found.best_step:,}: {score_line(found.scores)}" if found.scores else "",
     }
-    for split, report in (facts["splits"] or {}).items():
-        left = sum(held[0] for held in report.get("left_out", {}).values())
-        rows[f"{split} data"] = f"{report.get('kept', 0):,}" + (f", {left:,} left out" if left else "")
-    for one in facts["evaluations"][:5]:
+    rows |= {f"{split} data": said for split, said in data_lines(facts).items()}
+    for number, one in enumerate(facts["evaluations"][:5], 1):
         how = " ".join([one.get("on") or f"its {one.get('split')} data", *one.get("how", [])])
-        rows[f"evaluated on {how}"] = f"step {one.get('step')}: {_scores(one.get('scores', {}))}"
+        rows[f"scores ({number})"] = f"on {how}, step {one.get('step')}: {score_line(one.get('scores'))}"
     if facts["from"]:
         rows["begun from"] = f"{facts['from'].get('run')}, step {facts['from'].get('step')}"
     rows["made"] = " ".join(filter(None, (facts["made"], *(f"{k} {v}" for k, v in (facts["versions"] or {}).items()))))
@@ -131,9 +165,5 @@ def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
         rows["curve"] = f"{folder / 'curve.png'} and {folder / 'curve.csv'}"
     for name, value in rows.items():
         if value:
-            table.add_row(name, value.replace("[", "\\["))
+            table.add_row(name, Text(one_line(value)))
     console.print(table)
-
-
-def _scores(scores: dict[str, Any]) -> str:
-    return figures(scores)

@@ -1,15 +1,18 @@
 """How figures and tables are shown."""
 
+import errno
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from os import strerror
 from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from regard.commands.rows import rows
 from regard.disk.files import json_text
 from regard.figures import count, size
 
@@ -20,15 +23,20 @@ class _Terminal(Console):
     """Rich's console; that nobody reads any more is for the command to judge."""
 
     def on_broken_pipe(self) -> NoReturn:
-        raise BrokenPipeError
+        raise BrokenPipeError(errno.EPIPE, strerror(errno.EPIPE))
 
 
-console = _Terminal(highlight=False)
+console = _Terminal(highlight=False, markup=False, emoji=False)  # a name with brackets is a name
 
 
 def line(*parts: str | tuple[str, str], style: str = "") -> None:
-    """One line as it is: never broken in mid-word, and no name in it is read as markup. A part may be (text, style)."""
-    console.print(Text.assemble(*parts, style=style), soft_wrap=True)
+    """One line as it is: no name in it is read as markup. A part may be (text, style).
+
+    A terminal that is too narrow gets it in rows that end between words; a part with a style (a path, a command) stays
+    whole, so that it can be copied.
+    """
+    for row in rows(parts, console.width) if console.is_terminal else [parts]:
+        console.print(Text.assemble(*row, style=style), soft_wrap=True)
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """What a command hears while it works: lines on standard error, how far it has come as one live line."""
 
-import sys
 from types import TracebackType
 
 from regard.commands.live import Live, Work
+from regard.commands.streams import say
 from regard.listener import Listener
 
 
@@ -29,7 +29,7 @@ class Shown(Listener):
 
     def say(self, text: str) -> None:
         self._live.clear()
-        print(text, file=sys.stderr, flush=True)
+        say(text)
 
     def at(self, work: str, done: int = 0, total: int = 0) -> None:
         if self.quiet or not self._live.on:

@@ -23,7 +23,20 @@ PLAIN = {
     "≤": "<=",
 }
 PLAIN |= dict(zip("░▒▓█━─│╰├└", ".:+#=-|`|`", strict=True)) | dict(zip("„“”‘’«»", '"""\'\'""', strict=True))
+PLAIN |= {
+    "α": "alpha",
+    "ε": "eps",
+    "θ": "theta",
+    "μ": "mu",
+    "σ": "sigma",
+    "φ": "phi",
+    "Σ": "sum",
+    "Π": "prod",
+    "√": "sqrt",
+}
+PLAIN |= {"ᵀ": "^T", "²": "^2", "³": "^3", "⊙": "*", "⊗": "(x)", "∝": "~", "∂": "d", "■": "#"}
 GONE = (errno.EPIPE, errno.EIO)
+_lost: set[str] = set()
 
 
 def set_up() -> None:
@@ -40,7 +53,15 @@ def set_up() -> None:
 def _plain(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     wanted = error.object[error.start : error.end]
+    _lost.update(letter for letter in wanted if letter not in PLAIN)
     return "".join(PLAIN.get(letter, "?") for letter in wanted), error.end
+
+
+def own_up() -> None:
+    """Say that something was written as `?`, so that nobody takes it for what a model wrote."""
+    if _lost:
+        _lost.clear()
+        say(f"some letters are shown as ?: this terminal takes {sys.stdout.encoding}; PYTHONIOENCODING=utf-8 shows all")
 
 
 def is_gone(error: OSError) -> bool:
@@ -74,6 +95,14 @@ def let_go() -> None:
 
 
 def say(text: str) -> None:
-    """One line on standard error, if anybody can read it."""
+    """One line on standard error, if anybody can read it; on a terminal it ends between words."""
     with suppress(OSError, ValueError):
+        text = "\n".join(map(_between_words, text.split("\n"))) if sys.stderr.isatty() else text
         print(text, file=sys.stderr, flush=True)
+
+
+def _between_words(line: str) -> str:
+    from regard.commands.rows import rows
+    from regard.commands.show import console
+
+    return "\n".join("".join(word for word, _ in row) for row in rows([line], console.width))

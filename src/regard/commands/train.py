@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from regard.commands.completing import keys, recipes
 from regard.commands.show import as_json, columns, console, count, line, size
 
 
@@ -16,11 +17,14 @@ def train(
         str,
         typer.Argument(
             metavar="RECIPE|RUN|from=RUN",
+            autocompletion=recipes,
             help="A recipe's name or file; with --resume a run folder; from=RUN to begin with a run's weights, "
             "vocabulary and recipe.",
         ),
     ],
-    overrides: Annotated[list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.", autocompletion=keys)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run folder, new or empty; runs/RECIPE if not said.")
     ] = None,
@@ -71,8 +75,8 @@ def train(
     if quiet and not json and not silent:
         print(folder)
     elif not json and not silent:
-        line("Next: ", (f"regard evaluate {folder}", "bold"))
-        line("      ", (_verb(folder), "bold"))
+        for number, command in enumerate(_next(folder)):
+            line("      " if number else "Next: ", (command, "bold"))
     return None
 
 
@@ -106,14 +110,19 @@ def _plan(recipe: str, overrides: list[str], out: Path | None, resume: bool, jso
     shares = ", ".join(f"{name} {size(getattr(memory, name))}" for name in parts)
     table.add_row("memory", f"about {size(memory.total)} of {size(memory.machine)}: {shares}")
     console.print(table)
-    console.print("Nothing was trained or kept.")
+    line("Nothing was trained or kept.")
     return None
 
 
-def _verb(folder: Path) -> str:
-    """What the task says one does with a trained run."""
+def _next(folder: Path) -> list[str]:
+    """What one does with a trained run: what it was held out for, and what its task says."""
     from regard.recipe import Recipe
+    from regard.run import Run
     from regard.trained import task_of
     from regard.training.menu import MENU
 
-    return task_of(Recipe.resolve(str(folder), MENU)).example.format(run=folder)
+    named = shlex.quote(str(folder))
+    splits = Run.open(folder).facts.get("splits", {})
+    held_out = any(splits.get(split, {"kept": 1}).get("kept") for split in ("valid", "test"))
+    example = task_of(Recipe.resolve(str(folder), MENU)).example.format(run=named)
+    return [f"regard evaluate {named}{'' if held_out else ' --on FILE'}", example]

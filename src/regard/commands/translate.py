@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.commands.completing import runs as complete_runs
 from regard.commands.show import console
 from regard.commands.shown import Shown
 from regard.datasets.lines import one_line
@@ -31,7 +32,7 @@ Set = Annotated[
 
 
 def translate(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     text: Annotated[list[str] | None, typer.Argument(help="Texts; from --file or a pipe if not said.")] = None,
     file: Annotated[
         list[Path] | None,
@@ -110,7 +111,7 @@ class _Writer:
             line = one_line(text)
             print(line if self.n_best == 1 else f"{score:.3f}\t{line}", flush=True)
         if (seen := self._seen(found)) is not None:
-            console.print(f"\n{seen}\n", markup=False)
+            console.print(f"\n{seen}\n")
 
     def _seen(self, found: "Translated") -> "Alignment | None":
         """Where it looked; a model that looks nowhere says so once, and answers all the same."""

@@ -82,7 +82,7 @@ class Report:
 
     def place(self, number: int) -> str:
         """`line 7`, or `b.tsv line 7` where there are several files."""
-        if len(self.rows_before) < 2:
+        if len(self.files) < 2:
             return f"{self.unit} {number:,}"
         file = bisect_left(self.rows_before, number) - 1
         return f"{self.files[file]} {self.unit} {number - self.rows_before[file]:,}"
@@ -110,6 +110,13 @@ class Report:
         """From what `asdict` gave."""
         left_out = {why: Dropped(**held) for why, held in table["left_out"].items()}
         return cls(**{**table, "left_out": left_out})
+
+
+def note_untested(report: Report, instead: Report, remedy: str) -> None:
+    """Say of a test split without rows what is scored instead."""
+    if not report.kept:
+        scored = "the valid split" if instead.kept else "nothing"
+        report.notes.append(f"evaluations score {scored}{f', unless {remedy}' if remedy else ''}")
 
 
 def note_few(report: Report, remedy: str) -> None:

@@ -14,7 +14,7 @@ def plot_attention(cases: Mapping[str, Sequence[Row]], path: Path) -> list[Path]
     """Time and memory against length on logarithmic axes, as PNG and SVG."""
     from matplotlib import colormaps
 
-    figure, (times, memory) = panels(13, 5.2, 2)
+    figure, (times, memory) = panels(13.0, 5.2, 2)
     colours = colormaps["tab10"]
     families = list(dict.fromkeys(name.removesuffix(" naive").removesuffix(" flash") for name in cases))
     for name, rows in cases.items():

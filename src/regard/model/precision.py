@@ -1,6 +1,6 @@
 """Types of numbers: where sums must be wider than what is summed."""
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor, nn
@@ -13,11 +13,15 @@ def wide(x: Tensor) -> Tensor:
     return x.float() if x.dtype in HALF else x
 
 
+def is_rounded(device: torch.device) -> bool:
+    """Whether autocast rounds the products of a device; not every device has it."""
+    return torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type)
+
+
 def rounded_to(x: Tensor) -> torch.dtype:
     """The type in which a product of this tensor will be computed: its own, or that of autocast."""
-    kind = x.device.type
-    autocast = x.dtype != torch.float64 and torch.is_autocast_enabled(kind)
-    return torch.get_autocast_dtype(kind) if autocast else x.dtype
+    autocast = x.dtype != torch.float64 and is_rounded(x.device)
+    return torch.get_autocast_dtype(x.device.type) if autocast else x.dtype
 
 
 def fitting(x: Tensor, product: nn.Module) -> Tensor:
@@ -27,4 +31,4 @@ def fitting(x: Tensor, product: nn.Module) -> Tensor:
 
 def as_it_is(device: torch.device) -> AbstractContextManager[None]:
     """Products in the type that their factors have, whatever autocast says."""
-    return torch.autocast(device.type, enabled=False)
+    return torch.autocast(device.type, enabled=False) if is_rounded(device) else nullcontext()

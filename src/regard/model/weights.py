@@ -6,7 +6,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from regard.errors import InputError
+from regard.errors import InputError, RecipeError
 
 
 def named(model: nn.Module) -> dict[str, Tensor]:
@@ -32,8 +32,13 @@ A = TypeVar("A", bound=nn.Module)
 
 def shell(build: Callable[[], A]) -> A:
     """A model without numbers: shapes to check, and nothing drawn only to be thrown away."""
-    with torch.device("meta"):
-        return build()
+    try:
+        with torch.device("meta"):
+            return build()
+    except (OverflowError, RuntimeError, TypeError) as error:
+        if "overflow" not in str(error).lower() and not isinstance(error, OverflowError):
+            raise
+        raise RecipeError("model: larger than any memory; make it smaller: width, layers, hidden") from error
 
 
 def load(model: A, weights: dict[str, Tensor]) -> A:

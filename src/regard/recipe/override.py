@@ -46,8 +46,11 @@ def _steps(key: object, override: Override) -> list[str]:
 
 
 def _value(text: str) -> Any:
-    """A TOML value; what is no TOML value is a word."""
+    """A TOML value; what is no TOML value is a word, or a list of words whose quotes the shell has taken."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
-        return text.strip()
+        word = text.strip()
+    if word[:1] == "[" and word[-1:] == "]" and "[" not in word[1:]:
+        return [part.strip() for part in word[1:-1].split(",") if part.strip()]
+    return word

@@ -2,22 +2,16 @@
 
 import tomllib
 from collections.abc import Iterable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from regard.disk import place
+from regard.disk.shelf import shelf
 from regard.errors import RecipeError
 from regard.recipe.errors import nearest
 from regard.recipe.override import Override, pairs
 
 RUN_RECIPE = "recipe.toml"
-
-
-def shelf() -> Path:
-    """The folder of recipes that come with Regard."""
-    beside = Path(__file__).parents[3] / "recipes"
-    return beside if beside.is_dir() else Path(str(files("regard") / "recipes"))
 
 
 def is_run(name: str | Path) -> bool:

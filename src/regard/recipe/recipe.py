@@ -6,13 +6,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from regard.disk.shelf import shelf
 from regard.errors import RecipeError
 from regard.recipe.errors import nearest
 from regard.recipe.menu import Menu
 from regard.recipe.override import Override, plain
 from regard.recipe.part import Part
 from regard.recipe.plugins import check_needs
-from regard.recipe.read import is_run, put, read, shelf
+from regard.recipe.read import is_run, put, read
 from regard.recipe.renamed import renamed_key
 
 SECTIONS = ("name", "about", "from", "task", "model", "training")

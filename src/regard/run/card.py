@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from regard.figures import figures
 from regard.run.checkpoint import WEIGHTS
 from regard.run.run import Run
+from regard.run.told import data_lines, score_line
 
 
 def card(run: Run, step: int, use: str) -> str:
@@ -16,9 +16,8 @@ def card(run: Run, step: int, use: str) -> str:
     lines = [
         f"# {table.get('name', run.folder.name)}",
         "",
-        str(table.get("about", "")),
-        "",
-        f"A model for **{task}**, trained with Regard: {facts.get('parameters', 0):,} parameters, "
+        f"A model for **{task}**, trained with Regard by the recipe {_recipe(table)}: "
+        f"{facts.get('parameters', 0):,} parameters, "
         f"{weights.stat().st_size / 2**20:.1f} MiB of weights (step {step:,} of {facts.get('steps', 0):,}).",
         *_diverged(facts.get("diverged"), step),
         "",
@@ -32,14 +31,14 @@ def card(run: Run, step: int, use: str) -> str:
         "",
         "## Data",
         "",
-        *(f"- {split}: {_split(report)}" for split, report in facts.get("splits", {}).items()),
+        *(f"- {split}: {said}" for split, said in data_lines(facts).items()),
         *(f"- `data.{key} = {value}`" for key, value in table.get("data", {}).items() if value not in ("", 0, 0.0)),
         "",
         "## Scores",
         "",
         "| data | how | scores |",
         "|---|---|---|",
-        f"| validation | as training does it | {_scores(best.progress().get('scores', {}))} |",
+        f"| validation | as training does it | {_scores(best.progress().get('scores'))} |",
         *(_row(one) for one in run.scores()),
         "",
         "## Made",
@@ -58,18 +57,18 @@ def _block(*lines: str) -> list[str]:
     return ["```", *lines, "```"]
 
 
-def _split(report: dict[str, Any]) -> str:
-    left = sum(held[0] for held in report.get("left_out", {}).values())
-    return f"{report.get('kept', 0):,} rows" + (f", {left:,} left out" if left else "")
+def _recipe(table: dict[str, Any]) -> str:
+    about = str(table.get("about", "")).rstrip(".")
+    return f"`{table.get('name', '')}`" + (f" ({about})" if about else "")
 
 
 def _row(one: dict[str, Any]) -> str:
     how = " ".join(one.get("how", [])) or "as the recipe says"
-    return f"| {one.get('on') or one.get('split')} | {how} | {_scores(one.get('scores', {}))} |"
+    return f"| {one.get('on') or one.get('split')} | {how} | {_scores(one.get('scores'))} |"
 
 
-def _scores(scores: dict[str, Any]) -> str:
-    return figures(scores, ", ") or "none"
+def _scores(scores: Any) -> str:
+    return score_line(scores, ", ") or "none"
 
 
 def _diverged(at: Any, step: int) -> list[str]:

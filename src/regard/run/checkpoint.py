@@ -33,10 +33,14 @@ class Checkpoint:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         hashes = {"progress": table_hash(progress)}
-        for name, tensors in ((WEIGHTS, weights), *(((STATE, state),) if state is not None else ())):
-            hashes[name] = write_tensors(part / name, tensors)
-        write(part / MANIFEST, manifest_of(hashes, progress))
-        sync(part)
+        try:
+            for name, tensors in ((WEIGHTS, weights), *(((STATE, state),) if state is not None else ())):
+                hashes[name] = write_tensors(part / name, tensors)
+            write(part / MANIFEST, manifest_of(hashes, progress))
+            sync(part)
+        except Exception:
+            shutil.rmtree(part, ignore_errors=True)  # a full disk has no room for halves
+            raise
         if folder.exists():
             remove(folder)
         part.rename(folder)

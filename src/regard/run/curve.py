@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from regard.disk import write
 from regard.errors import InputError
 from regard.listener import Listener
+from regard.pictures import plain
 from regard.run import history
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TABLE, PICTURE = "curve.csv", "curve.png"
+FEW = 20  # rows that are drawn as points too
 ENDINGS = (".png", ".svg", ".pdf")
 
 
@@ -27,7 +29,7 @@ def rows(folder: Path) -> list[dict[str, int | float]]:
             flat |= {key: value for key, value in entry.items() if key not in ("step", "valid")}
             numbers = {key: value for key, value in flat.items() if isinstance(value, int | float)}
             found[step] = {"step": step} | found.get(step, {}) | numbers
-    return [found[step] for step in sorted(found)]
+    return [found[step] for step in sorted(found) if found[step].keys() - {"step", "seconds"}]
 
 
 def as_csv(folder: Path) -> bytes:
@@ -87,10 +89,11 @@ def _draw(folder: Path, title: str, file: io.BytesIO, kind: str) -> None:
 
     table = rows(folder)
     figure = Figure((7.0, 4.0))
-    left = figure.add_axes((0.1, 0.13, 0.79, 0.77))
-    _line(left, table, "loss", "training loss", "#888888")
+    left = figure.add_axes((0.1, 0.13, 0.79, 0.71))
+    _line(left, table, "loss", "training loss", "#888888", "-" if len(table) > FEW else ".-")
     _line(left, table, "valid_loss", "validation loss", "#1f6fb4", "o-")
-    left.set(xlabel="step", ylabel="loss", title=title)
+    left.set(xlabel="step", ylabel="loss")
+    figure.suptitle(plain(title), fontsize="medium", y=0.98)
     left.grid(alpha=0.3)
     others = [name for name in dict.fromkeys(key for row in table for key in row) if name.startswith("valid_")]
     others = [name for name in others if name != "valid_loss"]
@@ -102,7 +105,8 @@ def _draw(folder: Path, title: str, file: io.BytesIO, kind: str) -> None:
         right.set_ylabel("score")
         lines += right.get_lines()
     if lines:
-        left.legend(lines, [str(line.get_label()) for line in lines], frameon=False, fontsize="small")
+        names = [str(line.get_label()) for line in lines]
+        left.legend(lines, names, frameon=False, fontsize="small", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
     figure.savefig(file, format=kind, dpi=110)
 
 

@@ -9,6 +9,18 @@ from regard.errors import InputError
 from regard.run.create import FACTS
 
 FORMAT = 1
+TYPES: dict[str, type] = {
+    "made": str,
+    "ended": str,
+    "commands": list,
+    "versions": dict,
+    "splits": dict,
+    "from": dict,
+    "steps": int,
+    "parameters": int,
+    "packed": int,
+    "diverged": int,
+}
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
@@ -24,6 +36,9 @@ def facts_of(folder: Path) -> dict[str, Any]:
             f"{folder}: a run of format {facts.get('format')!r}, and this Regard knows {FORMAT}; "
             "use it with the Regard that made it"
         )
+    for key, kind in TYPES.items():
+        if key in facts and not isinstance(facts[key], kind):
+            raise InputError(f"{folder / FACTS}: damaged: {key} is {str(facts[key])[:40]!r}")
     return facts
 
 

@@ -20,7 +20,7 @@ DEEP = 3  # folders below the one that is asked for
 
 @dataclass(frozen=True)
 class Overview:
-    """One run in figures. `state` is one of training, done, patience, stopped, diverged, packed, damaged."""
+    """One run in figures. `state`: training, done, patience, stopped, not begun, diverged, packed or damaged."""
 
     folder: Path
     name: str
@@ -68,7 +68,13 @@ def overview(folder: Path) -> Overview:
     size, changed = sum(stat.st_size for stat in stats), max((stat.st_mtime for stat in stats), default=0.0)
     try:
         return _whole(Run.open(folder), size, changed)
-    except (InputError, OSError, AttributeError, TypeError) as error:  # whoever wrote it did not mean it to be read
+    except (
+        InputError,
+        OSError,
+        AttributeError,
+        TypeError,
+        ValueError,
+    ) as error:  # whoever wrote it did not mean it to be read
         return Overview(folder, folder.name, "damaged", bytes=size, changed=changed, said=str(error))
 
 
@@ -79,10 +85,11 @@ def _whole(run: Run, size: int, changed: float) -> Overview:
     best = run.best() or (saved[0] if saved else None)
     progress = best.manifest().get("progress", {}) if best is not None else {}
     done = max(last, saved[0].step if saved else 0)
+    state = _state(run, done)
     return Overview(
         folder=run.folder,
         name=str(table.get("name", run.folder.name)),
-        state=_state(run, done),
+        state=state,
         task=str(task.get("kind", "")),
         parameters=int(facts.get("parameters", 0)),
         step=done,
@@ -98,14 +105,14 @@ def _whole(run: Run, size: int, changed: float) -> Overview:
 def _state(run: Run, done: int) -> str:
     if holder(run.folder) is not None:
         return "training"
-    if run.facts.get("packed"):
+    if run.diverged is None:
+        run.check_there()
+    if "packed" in run.facts:
         return "packed"
     ended = run.facts.get("ended")
     if isinstance(ended, str) and ended != "stopped":
         return ended
-    if run.checkpoints() or not (run.folder / "last").exists():
-        return "stopped" if done or ended else "not begun"
-    return "damaged"
+    return "stopped" if done or ended else "not begun"
 
 
 def _last_step(run: Run) -> int:

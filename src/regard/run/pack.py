@@ -14,7 +14,7 @@ from regard.run.create import CHECKPOINTS, check_new, discard
 from regard.run.run import Run
 
 CARD = "README.md"
-GIVEN = ("data", "files", "made", "versions", "steps", "parameters", "splits", "diverged")
+GIVEN = ("data", "files", "made", "versions", "steps", "parameters", "splits", "diverged", "plugins")
 WORD = re.compile(r"""(?<![\w.])(~?/[^\s'"\]=,]+|[A-Za-z]:\\[^\s'"\]=,]+)""")
 
 
@@ -32,6 +32,7 @@ def pack(source: Run, out: str | Path, use: str, listener: Listener = SILENT) ->
     facts = {key: source.facts[key] for key in GIVEN if key in source.facts}
     commands = [without_paths(str(command)) for command in source.facts.get("commands", [])]
     origin = source.facts.get("from")
+    facts |= {key: without_paths(facts[key]) for key in ("plugins", "splits") if key in facts}
     facts |= {"packed": best.step, "commands": commands} | ({"from": without_paths(origin)} if origin else {})
     scores = [without_paths(one) for one in source.scores() if one.get("step") == best.step]
     recipe = without_paths(source.recipe)

@@ -8,6 +8,7 @@ Everything is written under another name, synced and renamed, so that a run kill
 holds nothing half-written; what was left over is swept away at the next start.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -21,7 +22,7 @@ from regard.errors import InputError
 from regard.listener import Listener
 from regard.recipe.read import RUN_RECIPE, is_run
 from regard.run import history, scores
-from regard.run.checkpoint import MANIFEST, STEP, Checkpoint, manifest_of, table_hash
+from regard.run.checkpoint import MANIFEST, STEP, WEIGHTS, Checkpoint, manifest_of, table_hash
 from regard.run.create import CHECKPOINTS, FACTS, write_new
 from regard.run.facts import FORMAT, facts_file, facts_of
 from regard.run.lock import held
@@ -131,16 +132,36 @@ class Run:
             return checkpoint
         return None
 
-    def for_use(self, listener: Listener) -> Checkpoint:
-        """The best checkpoint, or else the newest that is whole. Of a run that diverged, that is said."""
-        found, lost = self._whole_best(listener) or self.newest(listener), self.diverged
-        if found is None and lost is not None:
+    @property
+    def anew(self) -> str:
+        """How a new run is trained with the recipe of this one."""
+        return f"train a new run with its recipe, {self.folder / RUN_RECIPE}"
+
+    def check_there(self) -> None:
+        """Refuse a run that saved something once, of which nothing is left."""
+        there, lost = self.checkpoints(), self.diverged
+        if not there and lost is not None:
             raise InputError(
                 f"{self.folder}: this run diverged at step {lost:,} before anything good was saved; "
                 "train a new one with a lower training.optimizer.learning_rate"
             )
+        if not there and (not self._checkpoints.is_dir() or (self.folder / "last").exists()):
+            raise InputError(f"{self.folder}: its checkpoints are gone; {self.anew}")
+        if there and not any((one.folder / WEIGHTS).is_file() for one in there):
+            raise InputError(f"{self.folder}: none of its checkpoints is whole; {self.anew}")
+
+    def for_use(self, listener: Listener) -> Checkpoint:
+        """The best checkpoint, or else the newest that is whole. Of a run that diverged, that is said."""
+        found, lost = self._whole_best(listener) or self.newest(listener), self.diverged
         if found is None:
-            raise InputError(f"{self.folder}: no whole checkpoint in it yet; `regard train … --resume` goes on")
+            self.check_there()
+            if self.checkpoints():
+                raise InputError(f"{self.folder}: no whole checkpoint in it; {self.anew}")
+            raise InputError(
+                f"{self.folder}: nothing was saved in it yet; ",
+                call=f"train({str(self.folder)!r}, resume=True) goes on",
+                flag=f"`regard train {shlex.quote(str(self.folder))} --resume` goes on",
+            )
         if lost is not None:
             listener.say(f"{self.folder}: this run diverged at step {lost:,}; what answers is step {found.step:,}")
         return found

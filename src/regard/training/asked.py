@@ -19,7 +19,7 @@ from regard.run.create import check_new
 from regard.tasks.task import Task
 from regard.training.begin import Base, open_base
 from regard.training.menu import MENU
-from regard.training.resume import check_whole
+from regard.training.resume import check_keys, check_whole
 from regard.training.settings import Start
 
 Given = str | Mapping[str, Any]
@@ -41,7 +41,10 @@ class Asked:
         if resume:
             run = Run.open(folder)
             check_whole(run)
-            return cls(Recipe.resolve(recipe, MENU, overrides), folder, run)
+            asked = cls(Recipe.resolve(recipe, MENU, overrides), folder, run)
+            if isinstance(recipe, str) and is_run(recipe):
+                check_keys(run, asked.recipe)
+            return asked
         check_new(folder)
         return cls(Recipe.resolve(recipe, MENU, overrides), folder)
 
@@ -56,6 +59,8 @@ def asked_for(
     overrides = list(overrides)
     if isinstance(recipe, str) and (not recipe or ("=" in recipe and not Path(recipe).exists())):
         overrides, recipe = [recipe, *overrides] if recipe else overrides, {}
+    if resume and not recipe and out is None and "from" in put({}, overrides):
+        raise InputError("from= begins a new run, and to resume is to go on with one: say one of the two")
     if resume:
         return Asked.of(recipe, overrides, out, resume)
     own = read(recipe) if isinstance(recipe, str) and not is_run(recipe) else {} if isinstance(recipe, str) else recipe

@@ -51,17 +51,22 @@ class Base:
             anew += parts if section not in self.sections else ()
         fresh = [name for name in wanted if _in(name, anew) or (start.parts and not _in(name, start.parts))]
         taken = [name for name in wanted if name not in fresh]
-        for name in taken:
-            has = list(there[name].shape) if name in there else "no such tensor"
-            if has != list(wanted[name].shape):
-                raise RecipeError(
-                    f"from: {name} is {list(wanted[name].shape)} here, and {self.run.folder} has {has}\n"
-                    f"begin it anew with 'from.fresh=[\"{name.partition('.')[0]}\"]', or name what to take: from.parts"
-                )
+        misfits = [name for name in taken if name not in there or there[name].shape != wanted[name].shape]
+        if misfits:
+            raise self._misfit(misfits, {name: list(tensor.shape) for name, tensor in wanted.items()}, start)
         with torch.no_grad():
             for name in taken:
                 wanted[name].copy_(there[name])
         return len(taken), fresh
+
+    def _misfit(self, names: list[str], wanted: Mapping[str, list[int]], start: Start) -> RecipeError:
+        """With all parts that would have to be begun anew."""
+        there = self.checkpoint.shapes()
+        first, anew = names[0], dict.fromkeys([*start.fresh, *(name.partition(".")[0] for name in names)])
+        said = f"from: {first} is {wanted[first]} here, and {self.run.folder} has {there.get(first, 'no such tensor')}"
+        if {name.partition(".")[0] for name in wanted} <= set(anew):
+            return RecipeError(f"{said}\nnone of its parts fits; leave out from=, or keep model as it is there")
+        return RecipeError(f"{said}\nbegin what does not fit anew: from.fresh={','.join(anew)}")
 
     def left_behind(self, model: Assembly, start: Start) -> list[str]:
         """What that run has and this model has no place for, where all was asked for."""

@@ -20,6 +20,8 @@ from regard.training.optimizer import parameters
 from regard.training.parallel import Processes
 from regard.training.settings import TrainingOptions
 
+ABSURD = 1e4  # a loss that no answer would come of, though it is a number
+
 
 class Losses(nn.Module):
     """Model and task as one module, so that whatever wraps modules can wrap them."""
@@ -106,10 +108,10 @@ class Learner:
 
     @torch.no_grad()
     def _good(self, batches: list[Any]) -> bool:
-        """Whether the weights give a loss for batches, so that it was the machine, or the way back, that failed."""
+        """Whether the weights give a sane loss for batches: it was the machine, or the way back, that failed."""
         self.model.eval()
-        found = [float(self.losses(batch.to(self.processes.device))[1]) for batch in batches]
-        return not self.processes.agree(not all(map(isfinite, found)))
+        found = [float(self.losses(batch.to(self.processes.device))[1]) / batch.predictions for batch in batches]
+        return not self.processes.agree(not all(isfinite(loss) and loss < ABSURD for loss in found))
 
     def _losses(self, batch: Any) -> tuple[Tensor, Tensor]:
         try:

@@ -94,7 +94,10 @@ class Loop:
                 why = "done" if progress.step >= learner.total else "patience"
                 return (yield Ended(progress.step, why))
             if (progress.step % self.save_every == 0 and progress.step) or self._unsaved_for(FIRST, began):
+                before = progress.saved
                 yield from self._save()
+                if progress.saved != before:  # saving takes its time, in which somebody may have asked to stop
+                    continue
             yield self._step()
 
     def _step(self) -> Step:

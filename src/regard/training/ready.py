@@ -56,7 +56,8 @@ def refuse(recipe: Recipe, settings: TrainingOptions) -> None:
         fit = [kind for kind, part in MENU.parts["model"].items() if issubclass(part.entry, task.entry.assembly)]
         raise RecipeError(f"model.kind: {task.kind} trains {', '.join(fit)}, and this is a {recipe.model.kind}")
     if settings.checkpoints.best_by not in task.entry.metrics:
-        raise RecipeError(f"training.checkpoints.best_by: there is {', '.join(task.entry.metrics)}")
+        given = settings.checkpoints.best_by
+        raise RecipeError(f"training.checkpoints.best_by: there is {', '.join(task.entry.metrics)}; given {given!r}")
     if settings.checkpoints.tensorboard:
         check_board()
     shell(recipe.model.build)  # whatever its parts refuse, before minutes go into reading

@@ -39,22 +39,35 @@ def newest(run: Run, listener: Listener) -> Checkpoint | None:
 
 def check_whole(run: Run) -> None:
     """Refuse at once a run that has nothing to go on from, though it once had."""
-    if run.facts.get("packed"):
+    if "packed" in run.facts:
         raise InputError(f"{run.folder}: a packed run, made to be used: it has no state to go on from; {_from(run)}")
     there = run.checkpoints()
     if there and not any((one.folder / STATE).exists() for one in there):
         raise InputError(f"{run.folder}: weights without the state of training ({STATE}); {_from(run)}")
     if there and run.newest(SILENT, to_resume=True) is None:
-        raise InputError(f"{run.folder}: none of its checkpoints is whole; {_anew(run)}")
-    if not there and (not (run.folder / "checkpoints").is_dir() or (run.folder / "last").exists()):
-        raise InputError(f"{run.folder}: its checkpoints are gone; {_anew(run)}")
+        raise InputError(f"{run.folder}: none of its checkpoints is whole; {run.anew}")
+    run.check_there()
+
+
+def check_keys(run: Run, recipe: Recipe) -> None:
+    """Refuse another recipe before any data are read, where it is the run's own with changes: its sizes are known."""
+    old, new = _flat(run.recipe.items()), _flat(recipe.table().items())
+    _changed(run, old, new, old.keys() | new.keys())
 
 
 def check_same(run: Run, recipe: Recipe, task: Task) -> dict[str, Any]:
     """A run goes on with its own recipe and its own data, or not at all; which of the free keys are others now."""
     old, new = _flat(run.recipe.items()), _flat(recipe.table().items())
+    changed = _changed(run, old, new, old.keys() | new.keys())
+    if run.facts.get("data") != task.data.fingerprint():
+        raise InputError(f"{run.folder}: the data are not those this run began with; {_from(run)}")
+    return changed
+
+
+def _changed(run: Run, old: Mapping[str, Any], new: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    """Of some keys, the free ones that are others now; another that is not free is refused."""
     changed = {}
-    for key in sorted(old | new, key=lambda key: (key.rpartition(".")[0], not key.endswith(".kind"), key)):
+    for key in sorted(keys, key=lambda key: (key.rpartition(".")[0], not key.endswith(".kind"), key)):
         if key in ("name", "about") or old.get(key) == new.get(key):
             continue
         if key not in FREE:
@@ -63,8 +76,6 @@ def check_same(run: Run, recipe: Recipe, task: Task) -> dict[str, Any]:
                 f"go on with the run's own recipe, or {_from(run)}"
             )
         changed[key] = new[key]
-    if run.facts.get("data") != task.data.fingerprint():
-        raise InputError(f"{run.folder}: the data are not those this run began with; {_from(run)}")
     return changed
 
 
@@ -79,8 +90,11 @@ def check_longer(
     old, new = before.total(epoch), now.total(epoch)
     if new < old:
         key = next(key for key in LONGER if key in changed)
-        raise RecipeError(f"{key}: {new:,} steps are fewer than the {old:,} this run was begun with; say more")
+        raise RecipeError(f"{key}: {new:,} steps are fewer than the {old:,} this run is to take; say more")
     done = 0 if checkpoint is None else checkpoint.step
+    if done >= new:
+        longer = f"training.epochs={before.epochs + 1}" if not before.steps else f"training.steps={2 * new}"
+        listener.say(f"{run.folder}: all its {new:,} steps are done; {longer} trains it for longer, say")
     if new > old and any(now.schedule.factor(s, old) != now.schedule.factor(s, new) for s in _some(done)):
         kind = recipe.wants("training").table()["schedule"]["kind"]
         last, goes_on = now.schedule.factor(max(0, done - 1), old), now.schedule.factor(done, new)
@@ -104,11 +118,6 @@ def changed_recipe(run: Run, changed: Mapping[str, Any]) -> dict[str, Any]:
                 inner = inner[step]
             inner[last] = value
     return table
-
-
-def _anew(run: Run) -> str:
-    """How a new run is trained with the recipe of this one."""
-    return f"train a new run with its recipe, {run.folder / 'recipe.toml'}"
 
 
 def _from(run: Run) -> str:

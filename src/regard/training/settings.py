@@ -1,9 +1,9 @@
 """What a recipe may say about training."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_doc import Doc
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from regard.recipe import Count, File, NonNegative, Number, Part, Share, choose
 from regard.training.optimizer import OptimizerFactory
@@ -11,6 +11,14 @@ from regard.training.schedule import Schedule
 
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 """What random numbers begin with: as large as torch takes it."""
+
+
+def _several(value: Any) -> Any:
+    """One name, or several with commas between, is a list of them."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+Parts = Annotated[list[str], BeforeValidator(_several)]
 
 
 class Start:
@@ -24,10 +32,10 @@ class Start:
         *,
         run: Annotated[File, Doc("The folder of the run whose best weights are begun with.")],
         parts: Annotated[
-            list[str], Doc("Parts to take, by the beginning of their names (encoder, decoder.layers.0); none: all.")
+            Parts, Doc("Parts to take, by the beginning of their names (encoder, decoder.layers.0); none: all.")
         ] = [],  # noqa: B006
         fresh: Annotated[
-            list[str], Doc("Parts to begin anew, by the beginning of their names, though that run has them.")
+            Parts, Doc("Parts to begin anew, by the beginning of their names, though that run has them.")
         ] = [],  # noqa: B006
     ) -> None:
         self.run, self.parts, self.fresh = run, parts, fresh

@@ -18,7 +18,7 @@ from regard.listener import Listener
 from regard.recipe import Number, Share
 
 KEPT = 200_000  # held-out pairs that are remembered rather than read again
-ELSEWHERE = "also held out"
+ELSEWHERE = "in data.valid or data.test too"
 READING = "reading the data"
 
 
@@ -30,6 +30,7 @@ class Files(Pairs):
     """
 
     more_held_out = "raise data.valid_share or name a file in data.valid"
+    more_tested = "data.test names a file or data.test_share holds some of train out"
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class Files(Pairs):
         self._corpora: dict[Split, Corpus] = {}
         self._counts: dict[Split, int] = {}
         self._remembered: dict[Split, list[tuple[int, Pair]]] = {}
+        self._rows_before: list[int] = []
 
     # --- what a split has -------------------------------------------------------------------------------------------
 
@@ -94,6 +96,7 @@ class Files(Pairs):
         for number, pair in self._remembered.get(split) or self._held(split):
             report.keep()
             yield number, pair
+        report.files, report.rows_before = self.files(split), self._rows_before
 
     def _learnt(self, report: Report) -> Iterator[tuple[int, Pair]]:
         equal = 0
@@ -114,8 +117,10 @@ class Files(Pairs):
             yield number, pair
 
     def _held(self, split: Split) -> Iterator[tuple[int, Pair]]:
+        report = Report()
         if any(self.shares):
-            yield from ((number, pair) for side, number, pair in self._dealt(Report()) if side == split)
+            yield from ((number, pair) for side, number, pair in self._dealt(report) if side == split)
+        self._rows_before = report.rows_before
 
     def _dealt(self, report: Report, meter: Meter | None = None) -> Iterator[tuple[Split, int, Pair]]:
         """All pairs of the training files that no other file has, each with the split it falls to."""
@@ -158,7 +163,7 @@ class Files(Pairs):
                 held[split].append((number, pair))
         for split, report in reports.items():
             self._refuse_empty(split, counts[split], report)
-        self._counts = dict(counts)
+        self._counts, self._rows_before = dict(counts), reports["train"].rows_before
         if sum(map(len, held.values())) <= KEPT:
             self._remembered = held
 
@@ -166,7 +171,8 @@ class Files(Pairs):
         return self._counts.get(split, 0)
 
     def files(self, split: Split) -> list[str]:
-        return self._corpus(split).names if self.named[split] else []
+        """Those of the training files, where a split is held out of them."""
+        return self._corpus(split if self.named[split] else "train").names
 
     def identity(self) -> list[Any]:
         corpora = [self._find(split) for split in SPLITS if self.named[split]]

@@ -71,8 +71,9 @@ class Parallel(Source):
             if first is None or second is None:
                 longer, shorter = self.files[::-1] if first is None else self.files
                 more = 1 + sum(1 for _ in (other if first is None else one))
+                counts = f"{number:,} {'line' if number == 1 else 'lines'} and {longer} has {number + more:,}"
                 raise InputError(
-                    f"{shorter} has {number:,} lines and {longer} has {number + more:,}: they do not belong together\n"
+                    f"{shorter} has {counts}: they do not belong together\n"
                     "line n of one must be the translation of line n of the other"
                 )
             texts = as_text(first), as_text(second)

@@ -31,6 +31,8 @@ class TokenizerTrainer(ABC):
 
     joint = True
     """Whether several sides of the data share one vocabulary."""
+    asked = 0
+    """How many tokens were asked for; 0 where nobody said."""
 
     @abstractmethod
     def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from regard.model.precision import is_rounded
+
 Activation = Literal["gelu", "gelu_tanh", "swiglu"]
 
 
@@ -28,7 +30,7 @@ def project_down(
 
     That costs under 1 % of a step and saves the widest tensor of every layer.
     """
-    if torch.is_autocast_enabled(inner.device.type):
+    if is_rounded(inner.device):
         return F.linear(activate(inner, activation), weight, bias)
     out: Tensor = _ProjectDown.apply(inner, weight, bias, activation)  # type: ignore[no-untyped-call]
     return out

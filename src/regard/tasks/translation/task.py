@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Report, Split, note_few, short_hash
+from regard.datasets.data import Report, Split, note_few, note_untested, short_hash
 from regard.datasets.encode import Encoded, encode
 from regard.datasets.files import Files
 from regard.datasets.pairs import Pair, Pairs
@@ -106,6 +106,7 @@ class Translation(Task):
         note_few(reports["valid"], self.data.more_held_out)
         if self.kept is None:  # a resumed run has said it before
             reports["test"] = self.data.report("test")
+            note_untested(reports["test"], reports["valid"], self.data.more_tested)
         self._scored = list(islice(self.data.read("valid"), SCORED))  # after this no file of the user is read again
         return reports
 

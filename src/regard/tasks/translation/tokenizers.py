@@ -41,8 +41,13 @@ class TokenizerPair:
         tick()
         if trainer.joint:
             both = trainer.train(texts(0, 1), tick)
-            return cls(both, both).checked()
-        return cls(trainer.train(texts(0), tick), trainer.train(texts(1), tick)).checked()
+            made = cls(both, both)
+        else:
+            made = cls(trainer.train(texts(0), tick), trainer.train(texts(1), tick))
+        fewer = min(len(made.source), len(made.target))
+        if fewer < trainer.asked:
+            listener.say(f"tokenizer.vocab_size: {trainer.asked:,} were asked for, and the text gives {fewer:,}")
+        return made.checked()
 
     @classmethod
     def open(cls, kept: Kept) -> "TokenizerPair":

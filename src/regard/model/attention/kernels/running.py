@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.attention.kernels.lean_running import Running
+from regard.model.precision import is_rounded
 
 CHUNK = 64
 
@@ -46,7 +47,7 @@ def _earlier(each: Tensor, start: Tensor | None) -> Tensor:
 
 def _lean(asked: Tensor) -> bool:
     """Where there are several chunks, and nobody traces or rounds what happens: the same sums, less kept."""
-    traced = torch.compiler.is_compiling() or torch.is_autocast_enabled(asked.device.type)
+    traced = torch.compiler.is_compiling() or is_rounded(asked.device)
     return not traced and asked.shape[2] > 1
 
 

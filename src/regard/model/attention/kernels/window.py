@@ -17,6 +17,7 @@ from regard.model.attention.kernels.flash import flash, fused
 from regard.model.attention.kernels.plan import Plan, shown
 from regard.model.attention.view import View
 from regard.model.mask import Mask
+from regard.model.precision import is_rounded
 
 BLOCK = 128
 
@@ -73,7 +74,7 @@ def _ends(view: View, plan: Plan, like: Tensor, scale: float, dropout: float) ->
 def _direct(asked: Tensor, keys: Tensor, values: Tensor, dropout: float) -> bool:
     """Whether torch's fused attention on a CPU would take these as they are, and nobody traces what happens."""
     alike = asked.shape[1] == keys.shape[1] and asked.shape[3] == values.shape[3]
-    plain = not dropout and not torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
+    plain = not dropout and not is_rounded(asked.device) and not torch.compiler.is_compiling()
     return asked.device.type == "cpu" and alike and plain
 
 

@@ -1,0 +1,125 @@
+"""Signals that come twice or thrice, while a library works that hears none, or where they are to be ignored."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from spoken import end
+from started import TRAIN, How, Started, Zygote, until
+
+from regard.run import Run
+from regard.training import loop
+
+WORDS = [*TRAIN, "training.checkpoints.validate_every=100", "--out", "run"]
+DEAF = """
+from hashlib import pbkdf2_hmac
+from pathlib import Path
+from regard.datasets.tokenizer.bpe import Bpe
+def learn(self, texts):
+    Path("paused").touch()
+    pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # the better part of an hour in C, without the interpreter's lock
+Bpe.learn = learn
+"""
+SLOWLY = """
+import time
+from regard.training.learner import Learner
+inner = Learner.step
+def step(self, number):
+    time.sleep(0.15)
+    return inner(self, number)
+Learner.step = step
+"""
+
+
+def thrice(process: Started) -> None:
+    for _ in range(3):
+        if process.code() is None:
+            process.signal(signal.SIGINT)
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("stage", ["reading", "training", "validating", "saving"])
+def test_an_impatient_user_gets_130_and_no_trace_and_can_go_on(stage: str, zygote: Zygote, home: Path) -> None:
+    words = [word.replace("=100", "=4") for word in WORDS]
+    with zygote.regard(home, *words, how=How(stage)) as process:
+        process.paused()
+        thrice(process)
+        process.go()
+        assert process.end() in (
+            130,
+            -signal.SIGINT,
+        )  # a shell says 130 for both
+        assert process.err.decode() in ("", "regard: interrupted\n")
+        assert "Traceback" not in process.said
+    resumed = [*words[:-2], "--out", "run"] if stage == "reading" else ["train", "run", "--resume"]
+    with zygote.regard(home, *resumed) as process:
+        assert process.end() == 0, process.said
+    assert end(home / "run")[0] == "step-8"
+    assert not list((home / "run").rglob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "code"),
+    [
+        ((signal.SIGTERM, signal.SIGTERM), 143),  # as some supervisors do; what is being saved is saved
+        ((signal.SIGHUP, signal.SIGTERM), 129),  # as a closing session does
+        ((signal.SIGTERM, signal.SIGINT), 130),  # a key pressed now means now
+    ],
+)
+def test_a_second_signal_while_it_saves(numbers: tuple[int, int], code: int, zygote: Zygote, home: Path) -> None:
+    with zygote.regard(home, *WORDS, "training.checkpoints.save_every=3", how=How("saving")) as process:
+        process.paused()
+        for number in numbers:
+            process.signal(number)
+            time.sleep(0.1)
+        process.go()
+        assert process.end() == code, process.said
+        assert "Traceback" not in process.said
+        assert ("Stopped at step 3" in process.out.decode()) == (code != 130)
+    saved = [checkpoint.step for checkpoint in Run.open(home / "run").checkpoints()]
+    assert saved == ([] if code == 130 else [3])  # whole or not at all
+    with zygote.regard(home, "train", "run", "--resume") as process:
+        assert process.end() == 0, process.said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_library_that_hears_nothing_does_not_keep_a_signal_waiting(number: int, zygote: Zygote, home: Path) -> None:
+    with zygote.regard(home, *WORDS, how=How(code=DEAF)) as process:
+        process.paused()
+        process.signal(number)
+        assert process.end() == 128 + number
+        assert len(process.err.decode().splitlines()) == 1
+        assert process.at_once  # nobody waits for it
+    assert not (home / "run").exists()
+
+
+def test_what_is_ignored_from_outside_stays_ignored(zygote: Zygote, home: Path) -> None:
+    with zygote.regard(home, *WORDS, how=How("training", nth=3, ignored=[signal.SIGHUP, signal.SIGINT])) as process:
+        process.paused()
+        process.signal(signal.SIGHUP, signal.SIGINT)
+        process.go()
+        assert process.end() == 0, process.said
+    assert end(home / "run")[0] == "step-8"
+
+
+def test_something_is_saved_within_a_minute_whatever_the_recipe_says(zygote: Zygote, home: Path) -> None:
+    assert loop.FIRST_LOOK < loop.FIRST <= 60
+    how = How("training", nth=4, constants={"loop.FIRST": 0.2}, code=SLOWLY)
+    with zygote.regard(home, *WORDS, "training.checkpoints.save_every=100", how=how) as process:
+        process.paused()
+        saved = until(lambda: list((home / "run" / "checkpoints").glob("step-*")), lambda: process.said)
+        process.signal(signal.SIGKILL)
+        assert process.end() == -signal.SIGKILL
+    assert len(saved) == 1
+    with zygote.regard(home, "train", "run", "--resume") as process:
+        assert process.end() == 0, process.said
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027])
+def test_what_is_saved_has_the_rights_that_files_have_here(umask: int, zygote: Zygote, home: Path) -> None:
+    with zygote.regard(home, *WORDS, how=How(code=f"import os; os.umask({umask})")) as process:
+        assert process.end() == 0, process.said
+    for path in (home / "run").rglob("*"):
+        if path.is_file():
+            assert path.stat().st_mode & 0o777 == 0o666 & ~umask, path

@@ -1,0 +1,46 @@
+"""The pages of docs/ that lead through a job tell the truth: every command on them runs, one after another."""
+
+import gzip
+from itertools import islice
+from pathlib import Path
+
+import jaxtyping
+import pytest
+from following import ROOT, blocks, follow
+
+from regard.datasets.numbers import Numbers
+
+JOBS = ["train-your-own.md", "compare.md", "deploy.md", "extend.md"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the pages speak of: a parallel corpus, tables of pairs, texts to translate."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # many commands, and none is about shapes
+    monkeypatch.setattr("regard.training.plan.MOST", 3)  # steps that a dry run takes
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    pairs = list(islice(Numbers(upto=9999, train=300).read("train"), 300))
+    for side, ending in enumerate(("de", "en")):
+        text = "".join(pair[side] + "\n" for pair in pairs)
+        (tmp_path / f"corpus.{ending}").write_text(text, encoding="utf-8")
+    rows = [f"{source}\t{target}\n" for source, target in pairs]
+    (tmp_path / "pairs.tsv.gz").write_bytes(gzip.compress("".join(rows).encode()))
+    (tmp_path / "dev.tsv").write_text("".join(rows[:40]), encoding="utf-8")
+    for number in (1, 2):
+        part = "".join(rows[150 * (number - 1) : 150 * number])
+        (tmp_path / f"part-{number}.tsv").write_text(part, encoding="utf-8")
+    table = [f'{n},"{source}","{target}"\n' for n, (source, target) in enumerate(pairs)]
+    (tmp_path / "sentences.csv").write_text("id,german,english\n" + "".join(table), encoding="utf-8")
+    (tmp_path / "in.txt").write_text("neunundneunzig\n\nhundert\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in JOBS if (ROOT / "docs" / page).is_file()])
+def test_a_page_can_be_followed(page: str, folder: Path) -> None:
+    assert follow(page, folder) > 3
+
+
+def test_all_pages_with_commands_are_followed() -> None:
+    there = {path.name for path in (ROOT / "docs").glob("*.md") if blocks(path.name)}
+    assert {page for page in there if any(kind == "sh" for kind, _ in blocks(page))} <= set(JOBS)
