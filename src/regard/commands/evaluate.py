@@ -68,8 +68,8 @@ def evaluate(
         return as_json(first.document() | more | {"warnings": warnings})
     _show(first, found)
     if written:
-        more = [part for path in written[1:] for part in (" and ", (str(path), "bold"))]
-        line("Look at ", (str(written[0]), "bold"), *more, ".")
+        others_too = [part for path in written[1:] for part in (" and ", (str(path), "bold"))]
+        line("Look at ", (str(written[0]), "bold"), *others_too, ".")
     return None
 
 
