@@ -4,7 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from regard.recipe.read import read, shelf
+from regard.disk.shelf import shelf
+from regard.recipe.read import read
 
 FILE = "figures.json"
 LENGTH = 32  # tokens of the sequences that costs are counted with
