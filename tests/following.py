@@ -19,18 +19,20 @@ from pathlib import Path
 from spoken import regard
 
 ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+DONE = ("make ", "source ")  # before anything else, by whoever runs this
 BLOCK = re.compile(r"^```(sh|python|toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 STEPS = re.compile(r"training\.steps=(\d+)")
 SHELL = ("|", "<", ">", "&&", "$", ";", "--plugin")
 REFUSED = ("regard: ", 2, 3)
 
 
-def blocks(page: str) -> list[tuple[str, str]]:
-    """Languages and contents of what is to be done, in their order."""
+def blocks(page: str | Path) -> list[tuple[str, str]]:
+    """Languages and contents of what is to be done, in their order; a name is that of a page of docs/."""
     return BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
 
 
-def follow(page: str, folder: Path) -> int:
+def follow(page: str | Path, folder: Path) -> int:
     """All of a page in a folder; how many commands that were. The working directory must be that folder."""
     assert Path.cwd() == folder
     done = 0
@@ -56,7 +58,7 @@ def commands(block: str) -> Iterator[str]:
         here = re.search(r"<<'?(\w+)'?", line)
         while here and not line.endswith(f"\n{here[1]}"):
             line += "\n" + next(lines)
-        if line.strip() and not line.startswith("#"):
+        if line.strip() and not line.startswith(("#", *DONE)):
             yield line
 
 
