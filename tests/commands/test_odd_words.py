@@ -1,6 +1,7 @@
 """Odd types and odd names on the command line: one line and the right code, and no name is read as an order."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def test_a_run_with_brackets_in_its_name_is_trained_and_gone_on_with(tmp_path: P
     done = regard("train", *WORDS, *steps, "--out", str(folder))
     assert (done.code, done.err) == (0, "")
     assert f"in {folder}" in done.out
-    assert f"regard evaluate {folder}" in done.out
+    assert f"regard evaluate {shlex.quote(str(folder))}" in done.out
     assert regard("train", str(folder), "--resume", "training.steps=3").code == 0
 
 
