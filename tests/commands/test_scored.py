@@ -61,7 +61,7 @@ def test_scores_are_kept_in_the_run_and_shown_by_it(run: Path) -> None:
     (kept,) = Run.open(run).scores()
     assert (kept["on"], kept["split"], kept["how"]) == ("", "test", ["beam=1"])
     assert set(kept["scores"]) == {"loss", "bleu", "chrf"}
-    assert "evaluated on its test data beam=1" in " ".join(regard("runs", "show", str(run)).out.split())
+    assert json.loads(regard("runs", "show", str(run), "--json").out)["evaluations"] == [kept]
 
 
 @pytest.fixture
