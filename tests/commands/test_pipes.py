@@ -66,7 +66,10 @@ def test_what_is_wrong_with_a_line_is_told_while_the_pipe_is_open(trained: tuple
         assert ask(process, b"\xff\n") == ""
         process.wait(60)
         assert process.stderr is not None
-        assert (process.returncode, process.stderr.read()) == (3, b"regard: the pipe: line 2: not UTF-8\n")
+        assert (process.returncode, process.stderr.read()) == (
+            3,
+            b"regard: the pipe: line 2: not UTF-8; what came before it is translated\n",
+        )
 
 
 def test_whoever_reads_may_go_away(trained: tuple[Path, Done]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from spoken import FILES, SMALL, TOY, WORDS, end, refused, regard
+from spoken import FILES, TOY, WORDS, end, refused, regard
 
 from regard.disk import tensors as disk_tensors
 from regard.run import Run
@@ -213,15 +213,12 @@ def test_weights_that_are_a_pickle_are_refused_and_not_opened(run: Path, tmp_pat
 def test_what_cannot_be_read_or_written_is_told(run: Path, tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes("a b\nä\n".encode("latin-1"))
     done = regard("translate", str(run), "--file", str(tmp_path / "latin"))
-    assert (done.code, done.err) == (3, f"regard: {tmp_path / 'latin'}: line 2: not UTF-8\n")
+    assert (done.code, done.err) == (
+        3,
+        f"regard: {tmp_path / 'latin'}: line 2: not UTF-8; what came before it is translated\n",
+    )
     assert done.out == regard("translate", str(run), "a b").out  # what came before is answered
     refused(3, "the pipe: line 1: not UTF-8", "translate", str(run), given=b"\xff\xfe\n")
     refused(3, "No such file", "translate", str(run), "--file", str(tmp_path / "none"))
     refused(3, "none.letters: no such file", "evaluate", str(run), "--on", str(tmp_path / "none"))
     refused(1, "latin: File exists", "evaluate", str(run), "--out", str(tmp_path / "latin"))
-
-
-def test_a_model_without_attention_has_none_to_draw(tmp_path: Path) -> None:
-    words = ["seq2seq-lstm", *TOY, *SMALL, "training.steps=1", "model.encoder.layers=1", "model.decoder.layers=1"]
-    assert regard("train", *words, "--out", str(tmp_path / "run")).code == 0
-    refused(3, "this model has no attention to the source", "translate", str(tmp_path / "run"), "a", "--attention")

@@ -4,9 +4,10 @@ import errno
 import os
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import numpy as np
 import pytest
@@ -70,7 +71,13 @@ def scripted(monkeypatch: pytest.MonkeyPatch, scores: list[float], name: str = "
 
 def scored(scores: dict[str, float]) -> TranslationScores:
     """An evaluation with these scores and nothing else."""
-    return TranslationScores(scores, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, {}, [], 0.0, [], [], [])
+    empty = {each.name: _nothing(each.type) for each in fields(TranslationScores)}
+    return TranslationScores(**empty | {"scores": scores})
+
+
+def _nothing(kind: Any) -> Any:
+    """The empty value of a type: 0, "", [] or {}."""
+    return (get_origin(kind) or kind)()
 
 
 # --- what happens ---------------------------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ def description_text(found: Description) -> str:
 
 def description_lines(found: Description) -> Group:
     """Name, tree and figures, for any console of rich."""
-    head = Text.assemble((found.name, "bold"), f"  {found.about}\n", *([found.run, "\n"] if found.run else []))
+    said = (f"  {found.about}\n", *([found.run, "\n"] if found.run else []))
+    head = Text.assemble((found.name, "bold"), *said, no_wrap=False, overflow="fold")  # prose; the tree is not
     return Group(head, _tree(outline(found.tree)), "", _figures(found))
 
 
