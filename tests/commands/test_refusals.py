@@ -219,6 +219,5 @@ def test_what_cannot_be_read_or_written_is_told(run: Path, tmp_path: Path) -> No
     )
     assert done.out == regard("translate", str(run), "a b").out  # what came before is answered
     refused(3, "the pipe: line 1: not UTF-8", "translate", str(run), given=b"\xff\xfe\n")
-    refused(3, "No such file", "translate", str(run), "--file", str(tmp_path / "none"))
+    refused(3, "none: no such file", "translate", str(run), "--file", str(tmp_path / "none"))
     refused(3, "none.letters: no such file", "evaluate", str(run), "--on", str(tmp_path / "none"))
-    refused(1, "latin: File exists", "evaluate", str(run), "--out", str(tmp_path / "latin"))

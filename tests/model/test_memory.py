@@ -70,7 +70,7 @@ def test_a_window_never_grows(cuts: list[int], width: int, first: int) -> None:
     told(memory, [*cuts, 5])
     size = memory.nbytes
     put(memory, *numbered(memory.length, memory.length + 30))
-    assert memory.nbytes == size == 4 * 2 * 3 * (2 * width + min(first, memory.length)) * (5 + 2)
+    assert memory.nbytes == size == 4 * 2 * 3 * (width + min(first, memory.length)) * (5 + 2)
 
 
 @many

@@ -106,10 +106,10 @@ def _decoding(model: Assembly, length: int) -> dict[str, int]:
             memory = model.start(rows=1)
         else:
             return {}
-        model.step(tokens, memory)
+        model.step(tokens[:, :-1], memory)  # not one more than asked for: positions may end there
         before = memory.nbytes
-        model.step(tokens[:, :1], memory)
-    return {"at_length": before, "per_token": memory.nbytes - before}
+        model.step(tokens[:, -1:], memory)
+    return {"at_length": memory.nbytes, "per_token": memory.nbytes - before}
 
 
 @contextmanager

@@ -95,7 +95,7 @@ class Sliding(Past):
         self._stop = stop
 
     def tensors(self) -> list[Tensor]:
-        return self._recent + self._fixed
+        return self._last() + self._fixed
 
     def reorder(self, rows: Int[Tensor, "R"]) -> None:
         self._recent = [buffer.index_select(0, rows) for buffer in self._recent]
