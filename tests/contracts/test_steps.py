@@ -14,6 +14,7 @@ from .pairs import of
 from .small import Case, blocks_of, decoders, every, small, tokens, translators, unchecked
 
 LENGTH = 15  # several windows of 5
+FULL = 7  # a window of 5 after 2 global positions
 UNEVEN = (5, 1, 3, 1, 5)
 Start = Callable[[], Any]
 
@@ -50,8 +51,8 @@ def one_at_a_time(case: Case, model: Any, target: Tensor, memory: Any) -> Tensor
         assert memory.length == step
         states.append(model.step(target[:, step : step + 1], memory))
         sizes.append(memory.nbytes)
-    steps = {later - earlier for earlier, later in pairwise(sizes[2:])}
-    assert len(steps) == 1  # after the global positions every step costs the same
+    steps = {later - earlier for earlier, later in pairwise(sizes[FULL:])}
+    assert len(steps) == 1  # once a window is full, every step costs the same
     assert (steps.pop() > 0) == grows(case)
     logits: Tensor = model.head(torch.cat(states, 1))
     return logits

@@ -19,6 +19,7 @@ from regard.training.events import Step
 from regard.training.optimizer import parameters
 from regard.training.parallel import Processes
 from regard.training.settings import TrainingOptions
+from regard.training.state import check_state
 
 ABSURD = 1e4  # a loss that no answer would come of, though it is a number
 
@@ -165,8 +166,9 @@ class Learner:
 
     @torch.no_grad()
     def restore(self, weights: dict[str, Tensor], state: dict[str, Tensor]) -> None:
-        """Continue exactly from what `weights` and `state` gave."""
+        """Continue exactly from what `weights` and `state` gave; anything else is refused."""
         fit(self.model, {name: list(tensor.shape) for name, tensor in weights.items()})
+        check_state(state, self._empty_state())
         for name, tensor in self._named():
             self.processes.place(tensor, state.get(f"weights/{name}", weights[name]))
             if self.averages:
@@ -177,6 +179,18 @@ class Learner:
                 _, place, name, what = key.split("/")
                 held = self.optimizers[int(place)].state[mine[name]]
                 held[what] = self.processes.like(tensor, mine[name])
+
+    def _empty_state(self) -> dict[str, Tensor]:
+        """A state as this training would save it, found by a step with no gradient; the weights are put in after it."""
+        for parameter in parameters(self.model):
+            parameter.grad = torch.zeros_like(parameter)
+        for optimizer in self.optimizers:
+            optimizer.step()
+        state = self.state()
+        self._forget()
+        for optimizer in self.optimizers:
+            optimizer.state.clear()
+        return state
 
 
 def _mixed(*numbers: int) -> int:

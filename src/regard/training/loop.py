@@ -69,7 +69,10 @@ class Loop:
     def resume(self, checkpoint: Checkpoint | None) -> None:
         """Go on from a whole checkpoint, if there is one."""
         if checkpoint is not None:
-            self.learner.restore(checkpoint.weights(), checkpoint.state())
+            try:
+                self.learner.restore(checkpoint.weights(), checkpoint.state())
+            except InputError as error:
+                raise InputError(f"{checkpoint.folder}: {error}") from error
             self.progress, self._kept = Progress.of(checkpoint), Progress.of(checkpoint)
         if self.processes.leads:
             self.run.rewind(self.progress.step)
