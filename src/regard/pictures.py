@@ -38,7 +38,7 @@ def picture_in(path: str | Path, usual: str) -> Path:
 
 def plain(text: str) -> str:
     """Text as it is: matplotlib would set what stands between two dollars as a formula."""
-    return text.replace("$", r"\$")
+    return text.encode("utf-8", "replace").decode().replace("$", r"\$")
 
 
 def canvas(width: float, height: float) -> "tuple[Figure, Axes]":

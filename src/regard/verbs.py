@@ -73,6 +73,8 @@ def evaluate(
         raise InputError(f"split: wanted {', '.join(get_args(Split))}, given {split!r}")
     trained = opened(run, *overrides, beam=beam, device=device, int8=int8, listener=listener)
     data, chosen = _examined(trained, str(on), split, trained if like is None else opened(like))
+    if data is trained.task.data and data.fingerprint() != trained.run.facts.get("data"):
+        listener.say(f"{trained.run.folder}: its data are not what they were when it was trained")
     with evaluating(trained.model):
         found = trained.task.evaluate(trained.answerer, Exam(data, chosen, stopped=stopped, listener=listener))
     if found is None:
@@ -90,7 +92,7 @@ def _examined(trained: Trained, on: str, split: Split | None, like: Trained) -> 
     return data, chosen
 
 
-def compare(runs: Sequence[Trained]) -> list[str]:
+def compare(runs: Sequence[Trained], on: str = "") -> list[str]:
     """Refuse runs that nothing can be said of side by side; what must be minded with the others."""
     first, said = runs[0], list[str]()
     for other in runs[1:]:
@@ -100,8 +102,8 @@ def compare(runs: Sequence[Trained]) -> list[str]:
             raise InputError(f"{two} cannot be compared: the task of one is {kinds[0]}, of the other {kinds[1]}")
         if first.run.facts.get("data") != other.run.facts.get("data"):
             said.append(
-                f"{two} learnt from other data; both are scored on those of {first.run.folder}, "
-                f"of which {other.run.folder} may have seen some"
+                f"{two} learnt from different data; both are scored on {on or f'those of {first.run.folder}'}, "
+                f"of which {'one of them' if on else other.run.folder} may have seen some"
             )
         said += [f"{two}: {why}" for why in first.task.unlike(other.task)]
     return said
@@ -119,7 +121,7 @@ def translate(
 ) -> list[Translated]:
     """Translate a text or several, of any length, with a trained run: as many answers, in their order."""
     rows = checked(texts)
-    trained = opened(run, *overrides, device=device, int8=int8, listener=listener)
+    trained = opened(run, *overrides, beam=beam, device=device, int8=int8, listener=listener)
     translator = translator_of(trained).resized(beam, n_best)
     found: dict[int, Translated] = {}
     for number, one in translator.stream(rows):

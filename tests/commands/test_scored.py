@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spoken import WORDS, Done, refused, regard
+from spoken import TOY, WORDS, Done, refused, regard
 
 from regard.run import Run
+from regard.tasks.translation import Translator
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def test_runs_with_other_data_and_tokens_are_compared_by_bytes_and_with_a_warnin
 ) -> None:
     done = regard("evaluate", str(run), "--against", str(other), "--out", str(tmp_path / "new"))
     assert done.code == 0
-    assert f"{run} and {other} learnt from other data; both are scored on those of {run}" in done.err
+    assert f"{run} and {other} learnt from different data; both are scored on those of {run}" in done.err
     assert "they have other vocabularies: bits per byte compare them" in done.err
     (head,) = (line for line in done.lines if line.split() == ["run", "other"])
     rows = done.lines[done.lines.index(head) :]
@@ -156,3 +157,41 @@ def test_scores_have_the_same_digits_everywhere(run: Path) -> None:
     }
     digits |= {len(cell.partition(".")[2]) for row in rows if row[:1] == ["1–5"] for cell in row[2:4]}
     assert digits == {2}
+
+
+def test_bytes_are_bytes_and_not_letters(run: Path, tmp_path: Path) -> None:
+    """Every letter of this target has three of them."""
+    (tmp_path / "far.tsv").write_text("a b\t한국\n", encoding="utf-8")
+    found = json.loads(regard("evaluate", str(run), "--on", str(tmp_path / "far.tsv"), "--json").out)
+    tokens = found["loss"] * (len("한국".encode()) + 2)  # spelt byte by byte, a space before and an end behind
+    assert found["bits_per_byte"] == pytest.approx(tokens / ((6 + 1) * 0.6931471805599453), rel=1e-5)
+
+
+def test_keys_of_decoding_are_heard(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    stream = Translator.stream
+
+    def noted(self: Translator, *given: Any, **named: Any) -> Any:
+        seen.append(self.search)
+        return stream(self, *given, **named)
+
+    monkeypatch.setattr(Translator, "stream", noted)
+    greedy = ["--set", "decoding.kind=greedy"]
+    assert regard("evaluate", str(run), *greedy, "--quiet").code == 0
+    longer = ["--beam", "3", "--set", "decoding.length_penalty=0.25"]
+    for verb in (["evaluate", str(run)], ["translate", str(run), "a"]):
+        assert regard(*verb, *longer).code == 0
+    assert type(seen[0]).__name__ == "Greedy"
+    assert [(one.beam_size, one.length_penalty) for one in seen[1:]] == [(3, 0.25)] * 2
+
+
+def test_data_that_changed_since_are_said(tmp_path: Path) -> None:
+    file = tmp_path / "mine.tsv"
+    lines = [f"a {one}\t{one} a\n" for one in "abcdefghijklmnopqrstuvwxyz"] * 3
+    file.write_text("".join(lines))
+    words = [word for word in WORDS if word not in TOY]
+    more = [f"data.train={file}", "data.valid_share=0.3", "training.steps=1", "--out", str(tmp_path / "run")]
+    assert regard("train", *words, *more).code == 0
+    assert "not what they were" not in regard("evaluate", str(tmp_path / "run")).err
+    file.write_text("".join(lines[:40]))
+    assert "run: its data are not what they were when it was trained\n" in regard("evaluate", str(tmp_path / "run")).err

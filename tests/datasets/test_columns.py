@@ -121,3 +121,11 @@ def test_a_cell_too_many_is_counted_and_not_shifted(tmp_path: Path) -> None:
     data = Files(train=put(tmp_path, "t.tsv", rows("\t") + "a\tb\tc\nlonely\n"), valid_share=0.0)
     report = data.report("train")
     assert str(report) == ("32 read from t.tsv, 2 dropped: 2 not in the form of the others (lines 31, 32); 30 left")
+
+
+def test_a_cell_too_many_is_no_pair_even_where_most_rows_have_one(tmp_path: Path) -> None:
+    """A comma in a text that nobody quoted would cut the text short."""
+    rows = [f"wort {n},one thousand, and {n}" if n % 2 else f"wort {n},word {n}" for n in range(100)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["de,en", *rows]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"pairs\.csv: 50 of 100 lines are not "):
+        list(Files(train=str(tmp_path / "pairs.csv"), source="de", target="en").read("train"))

@@ -46,13 +46,10 @@ def demo(
 
 
 def _folder(out: Path, name: str, tell: bool) -> Path:
-    """Where a model of the demo goes: what an earlier demo made there is made anew, what anybody else made stays."""
-    from regard.run.overview import remove_run
-
+    """Where a model of the demo goes: with what an earlier demo made it goes on, what anybody else made stays."""
     number, folder = 1, out / name
     while folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         if _made_by_demo(folder):
-            remove_run(folder)  # a demo begins from nothing
             break
         number += 1
         folder = out / f"{name}-{number}"
@@ -75,6 +72,8 @@ def _made_by_demo(folder: Path) -> bool:
 
 def _learn(name: str, folder: Path, json: bool, quiet: bool) -> "tuple[Trained, TranslationScores]":
     from regard.commands.reporter import Reporter, stopped
+    from regard.recipe.read import is_run
+    from regard.run.curve import keep_picture
     from regard.tasks.translation.evaluation import TranslationScores
     from regard.training.events import Ended
     from regard.training.stop import Stop
@@ -84,10 +83,15 @@ def _learn(name: str, folder: Path, json: bool, quiet: bool) -> "tuple[Trained, 
     stop, last = Stop(), None
     if not (json or quiet):
         line((RECIPES[name], "bold"), f" (recipe {name})")
+    again = is_run(folder)
+    if again and not (json or quiet):
+        line(f"{folder} is there from an earlier demo; remove it to begin from nothing.")
     with stop.on_signals(), Reporter(json, False, quiet, stop) as report:
         command = f"{COMMAND} --out {shlex.quote(str(folder.parent))}"
-        for last in training(name, out=folder, stop=stop, listener=report, command=command):
+        recipe, out = (str(folder), None) if again else (name, folder)
+        for last in training(recipe, out=out, resume=again, stop=stop, listener=report, command=command):
             report(last)
+        keep_picture(folder, folder.name, report)
     if isinstance(last, Ended) and last.why == "stopped":
         stopped(folder, last.step, stop, to_people=not (json or quiet))
         sys.exit(stop.code)

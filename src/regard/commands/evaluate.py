@@ -51,7 +51,7 @@ def evaluate(
 
     with Shown(quiet) as heard:
         runs = [opened(one, *keys, beam=beam, device=device, int8=int8, listener=heard) for one in [run, *others]]
-        warnings = compare(runs)
+        warnings = compare(runs, on)
         for warning in warnings:
             heard.say(warning)
         names = _names([one.run.folder for one in runs])

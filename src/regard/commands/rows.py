@@ -17,7 +17,8 @@ def rows(parts: Sequence[str | tuple[str, str]], width: int) -> list[list[tuple[
             used, group[0] = 0, (group[0][0].lstrip(" "), group[0][1])
             needed = sum(cell_len(text) for text, _ in group)
         found[-1] += group
-        used += needed
+        last = "".join(text for text, _ in group).rpartition("\n")
+        used = cell_len(last[2]) if last[1] else used + needed
     return [[*row[:-1], (row[-1][0].rstrip(" "), row[-1][1])] for row in found if row]
 
 

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.commands.rows import rows
+from regard.commands.streams import ORDERS
 from regard.disk.files import json_text
 from regard.figures import is_right
 
@@ -33,8 +34,14 @@ def line(*parts: str | tuple[str, str], style: str = "") -> None:
     A terminal that is too narrow gets it in rows that end between words; a part with a style (a path, a command) stays
     whole, so that it can be copied.
     """
-    for row in rows(parts, console.width) if console.is_terminal else [parts]:
+    said = [_plain(part) for part in parts]
+    for row in rows(said, console.width) if console.is_terminal else [said]:
         console.print(Text.assemble(*row, style=style), soft_wrap=True)
+
+
+def _plain(part: str | tuple[str, str]) -> str | tuple[str, str]:
+    """Names come from outside: none gives orders to the terminal."""
+    return part.translate(ORDERS) if isinstance(part, str) else (part[0].translate(ORDERS), part[1])
 
 
 @contextmanager

@@ -36,6 +36,7 @@ PLAIN |= {
 }
 PLAIN |= {"ᵀ": "^T", "²": "^2", "³": "^3", "⊙": "*", "⊗": "(x)", "∝": "~", "∂": "d", "■": "#"}
 GONE = (errno.EPIPE, errno.EIO)
+ORDERS = dict.fromkeys([*range(10), *range(11, 32), *range(127, 160)], " ")  # to a terminal; line ends stay
 _lost: set[str] = set()
 
 
@@ -96,6 +97,7 @@ def let_go() -> None:
 
 def say(text: str) -> None:
     """One line on standard error, if anybody can read it; on a terminal it ends between words."""
+    text = text.translate(ORDERS)
     with suppress(OSError, ValueError):
         text = "\n".join(map(_between_words, text.split("\n"))) if sys.stderr.isatty() else text
         print(text, file=sys.stderr, flush=True)

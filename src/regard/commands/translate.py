@@ -63,7 +63,7 @@ def translate(
     lines = asked_lines(_no_keys(text or []), file or [])
     keys = [*(set_ or ()), *(["task.shortlist=true"] if shortlist else [])]
     with Shown(quiet) as heard:
-        trained = opened(run, *keys, device=device, int8=int8, listener=heard)
+        trained = opened(run, *keys, beam=beam, device=device, int8=int8, listener=heard)
         translator = translator_of(trained).resized(beam, n_best)
         writer = _Writer(translator, heard, n_best, attention, json)
         for some in waiting(lines, TOGETHER):
@@ -111,7 +111,7 @@ class _Writer:
             line = one_line(text)
             print(line if self.n_best == 1 else f"{score:.3f}\t{line}", flush=True)
         if (seen := self._seen(found)) is not None:
-            console.print(f"\n{seen}\n")
+            console.print(f"\n{seen}\n", soft_wrap=True)  # a picture in letters: torn, it says nothing
 
     def _seen(self, found: "Translated") -> "Alignment | None":
         """Where it looked; a model that looks nowhere says so once, and answers all the same."""

@@ -27,7 +27,7 @@ def card(run: Run, step: int, use: str) -> str:
         "",
         "It holds weights only: training cannot go on in it, but another run can begin from it:",
         "",
-        *_block(f"regard train from={run.folder.name} data.train=FILE --out runs/tuned"),
+        *_block(f"regard train from={run.folder.name} data.kind=files data.train=FILE --out runs/tuned"),
         "",
         "## Data",
         "",

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from regard.disk import parse_json, room, write
+from regard.disk import read_json, room, write
 from regard.errors import InputError
 from regard.recipe.read import RUN_RECIPE, is_run
 
@@ -64,7 +64,7 @@ def _unfinished(folder: Path) -> bool:
     if not there or there == {CHECKPOINTS}:
         return not there or not any((folder / CHECKPOINTS).iterdir())
     try:
-        files = parse_json((folder / FACTS).read_bytes(), FACTS).get("files")
+        files = read_json(folder / FACTS).get("files")
     except (OSError, InputError):
         return there <= {CHECKPOINTS, FACTS}
     begun = there <= {CHECKPOINTS, FACTS, RUN_RECIPE, *(files if isinstance(files, list) else ())}

@@ -37,9 +37,16 @@ def facts_of(folder: Path) -> dict[str, Any]:
             "use it with the Regard that made it"
         )
     for key, kind in TYPES.items():
-        if key in facts and not isinstance(facts[key], kind):
+        if key in facts and not (isinstance(facts[key], kind) and _plain(facts[key])):
             raise InputError(f"{folder / FACTS}: damaged: {key} is {str(facts[key])[:40]!r}")
     return facts
+
+
+def _plain(value: Any) -> bool:
+    """Numbers of steps and parameters that could be, and lists of words."""
+    if isinstance(value, int):
+        return 0 <= value < 2**63
+    return not isinstance(value, list) or all(isinstance(word, str) for word in value)
 
 
 def facts_file(facts: dict[str, Any]) -> bytes:

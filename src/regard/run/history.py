@@ -7,6 +7,7 @@ from typing import Any
 from regard.disk import read_text, room, write
 
 LOG = "log.jsonl"
+LARGEST = 1e300
 
 
 def add(folder: Path, entry: dict[str, Any]) -> None:
@@ -16,9 +17,9 @@ def add(folder: Path, entry: dict[str, Any]) -> None:
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
-    """All whole lines."""
+    """All whole lines that a training could have written."""
     lines = read_text(folder / LOG).splitlines() if (folder / LOG).is_file() else []
-    return [entry for line in lines if isinstance(entry := _parsed(line), dict)]
+    return [entry for line in lines if _is_entry(entry := _parsed(line))]
 
 
 def rewind(folder: Path, step: int) -> None:
@@ -26,6 +27,16 @@ def rewind(folder: Path, step: int) -> None:
     kept = [json.dumps(entry) + "\n" for entry in entries(folder) if entry.get("step", 0) <= step]
     with room(folder):
         write(folder / LOG, "".join(kept).encode())
+
+
+def _is_entry(entry: Any) -> bool:
+    """A table with a step, and no number in it that is too large to be one."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("step", 0), int):
+        return False
+    scores = entry.get("valid")
+    numbers = [*entry.values(), *(scores.values() if isinstance(scores, dict) else ())]
+    sizes = [abs(number) < LARGEST for number in numbers if isinstance(number, int | float)]
+    return all(sizes) and isinstance(entry.get("seconds", 0.0), int | float)
 
 
 def _parsed(line: str) -> Any:

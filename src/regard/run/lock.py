@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +22,10 @@ LOCK = "lock"
 def held(folder: Path) -> Iterator[None]:
     """Nobody else may train here meanwhile. Sweeps what a killed process left behind."""
     with room(folder):
-        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
     with os.fdopen(handle, "w") as lock:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise InputError(f"{folder / LOCK}: not a plain file; remove it")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -38,7 +41,7 @@ def held(folder: Path) -> Iterator[None]:
 def holder(folder: Path) -> dict[str, Any] | None:
     """What is known of the process that trains here now; None if there is none."""
     try:
-        handle = os.open(folder / LOCK, os.O_RDONLY | os.O_NOFOLLOW)
+        handle = os.open(folder / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe would be waited for
     except OSError:
         return None
     try:
@@ -63,4 +66,8 @@ def _said(folder: Path) -> str:
     if not isinstance(process, int) or not isinstance(machine, str) or not isinstance(since, int | float):
         return "another process"
     where = "" if machine == socket.gethostname() else f" on {machine[:64]!r}"
-    return f"another process ({process}{where}, since {time.strftime('%Y-%m-%d %H:%M', time.localtime(since))})"
+    try:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(since))
+    except (OverflowError, ValueError, OSError):  # no time of any clock
+        return "another process"
+    return f"another process ({process}{where}, since {when})"

@@ -8,6 +8,7 @@ from typing import Any
 from regard.disk import place, write
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
+from regard.recipe.read import is_run
 from regard.run.card import card
 from regard.run.checkpoint import Checkpoint
 from regard.run.create import CHECKPOINTS, check_new, discard
@@ -26,6 +27,8 @@ def pack(source: Run, out: str | Path, use: str, listener: Listener = SILENT) ->
     folder = place(out)
     if folder.resolve().is_relative_to(source.folder.resolve()):
         raise InputError(f"{out}: inside the run itself; name another folder")
+    if is_run(folder):
+        raise InputError(f"{out}: there is a run already; ", call="choose another out=", flag="choose another --out")
     check_new(folder)
     best = source.for_use(listener)
     progress = {"step": best.step, "scores": best.progress().get("scores", {})}

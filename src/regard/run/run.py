@@ -106,7 +106,7 @@ class Run:
         with room(self.folder):
             saved = Checkpoint.write(self._checkpoints / f"step-{step}", weights, state, progress)
             self.point("last", saved.folder.name)
-        self._let_go(keep)
+        self._let_go(keep, saved.step)
         return saved
 
     def amend(self, step: int, progress: dict[str, Any]) -> None:
@@ -123,7 +123,8 @@ class Run:
 
     def checkpoints(self) -> list[Checkpoint]:
         """All, the newest first."""
-        found = [Checkpoint(path) for path in self._checkpoints.glob("step-*") if STEP.fullmatch(path.name)]
+        there = (path for path in self._checkpoints.glob("step-*") if path.is_dir() and not path.is_symlink())
+        found = [Checkpoint(path) for path in there if STEP.fullmatch(path.name)]
         return sorted(found, key=lambda checkpoint: -checkpoint.step)
 
     def newest(self, listener: Listener, to_resume: bool = False) -> Checkpoint | None:
@@ -225,8 +226,9 @@ class Run:
             return None
         return best
 
-    def _let_go(self, keep: int) -> None:
+    def _let_go(self, keep: int, saved: int) -> None:
+        """Of this one and those before it so many stay. Later ones were passed over as damaged and do not count."""
         best = self.best()
-        for checkpoint in self.checkpoints()[keep:]:
+        for checkpoint in [one for one in self.checkpoints() if one.step <= saved][keep:]:
             if checkpoint != best:
                 remove(checkpoint.folder)

@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.disk import read_json, write
 from regard.errors import InputError
+from regard.run.history import LARGEST
 
 SCORES = "evaluation.json"
 MOST = 50  # evaluations that are kept
@@ -34,7 +35,16 @@ def kept(folder: Path) -> list[dict[str, Any]]:
         found = read_json(folder / SCORES).get("evaluations")
     except InputError:  # made again by the next evaluation
         return []
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [one for one in found if _is_entry(one)] if isinstance(found, list) else []
+
+
+def _is_entry(one: Any) -> bool:
+    """Whether it is what `entry` makes; nobody else writes it."""
+    if not isinstance(one, dict) or not isinstance(one.get("scores"), dict) or not isinstance(one.get("how"), list):
+        return False
+    numbers = [value for value in one["scores"].values() if isinstance(value, int | float)]
+    texts = [*one["how"], one.get("on"), one.get("split")]
+    return all(isinstance(text, str) for text in texts) and all(abs(number) < LARGEST for number in numbers)
 
 
 def entry(scores: Mapping[str, Any], step: int, on: str, split: str, how: Sequence[str]) -> dict[str, Any]:

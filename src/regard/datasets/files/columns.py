@@ -58,7 +58,7 @@ def choose(rows: Sequence[tuple[int, list[str]]], asked: Asked, path: Path) -> C
         double = next((name for name in found if names.count(name) > 1), None)
         if double:
             raise InputError(f"{path}: two columns are called {double!r}; say which by number:{_numbers(first)}")
-        return Columns((names.index(wanted[0]), names.index(wanted[1])), max(width, len(first)), number)
+        return Columns((names.index(wanted[0]), names.index(wanted[1])), len(first), number)
     if found or width != 2 or _is_head(first):
         raise _unclear(path, first, width, asked, bool(found))
     return Columns((0, 1), 2, plain=True)

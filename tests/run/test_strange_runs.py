@@ -1,0 +1,118 @@
+"""Runs that nobody meant to write: nothing in them is lost, waited for, or shown as it stands."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from spoken import WORDS, refused, regard
+
+from regard.run import Run
+
+ESCAPE = "\x1b[31m"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    words = ["training.steps=6", "training.checkpoints.save_every=2", "training.checkpoints.keep=2"]
+    assert regard("train", *WORDS, *words, "--out", str(folder)).code == 0
+    return folder
+
+
+def noted(run: Path, **facts: Any) -> None:
+    table = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(table | facts))
+
+
+def test_damaged_checkpoints_cost_no_good_one(run: Path) -> None:
+    """Those that are passed over are newer than what is saved next, and must not push it out."""
+    for step in (20, 30):
+        folder = run / "checkpoints" / f"step-{step}"
+        folder.mkdir()
+        (folder / "manifest.json").write_text("{}")
+    done = regard("train", str(run), "--resume", "training.steps=8")
+    assert done.code == 0, done.err
+    assert (run / "last").read_text() == "step-8"
+    assert (run / "checkpoints" / "step-8" / "weights.safetensors").is_file()
+    assert regard("translate", str(run), "a b").code == 0
+
+
+def test_what_is_called_a_checkpoint_and_is_none_stays_where_it_is(run: Path) -> None:
+    (run / "checkpoints" / "step-3").write_text("mine")
+    (run / "checkpoints" / "step-99").symlink_to(run)
+    assert regard("train", str(run), "--resume", "training.steps=8").code == 0
+    assert (run / "checkpoints" / "step-3").read_text() == "mine"
+    assert Run.open(run).checkpoints()[0].step == 8
+
+
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(run: Path, tmp_path: Path) -> None:
+    (run / "lock").unlink(missing_ok=True)
+    os.mkfifo(run / "lock")
+    assert regard("runs", str(run)).code == 0
+    assert regard("runs", "show", str(run)).code == 0
+    refused(3, "lock: not a plain file", "train", str(run), "--resume", "training.steps=8")
+    new = tmp_path / "new"
+    new.mkdir()
+    os.mkfifo(new / "run.json")
+    assert regard("train", *WORDS, "training.steps=1", "--out", str(new)).code == 0  # it is replaced, never read
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ['{"step": "x"}', '{"step": 2, "seconds": "x"}', '{"step": 2, "loss": 1' + "0" * 400 + "}", "[]", '{"step": null}'],
+)
+def test_lines_of_a_log_that_no_training_wrote_are_passed_over(run: Path, entry: str) -> None:
+    with (run / "log.jsonl").open("a") as log:
+        log.write(entry + "\n")
+    assert regard("runs", "show", str(run), "--out", str(run.parent / "curve.png")).code == 0
+    assert regard("train", str(run), "--resume", "training.steps=8").code == 0
+
+
+@pytest.mark.parametrize(
+    "facts", [{"commands": [1, None, {}]}, {"parameters": 10**400}, {"steps": -1}, {"commands": "regard"}], ids=str
+)
+def test_facts_that_cannot_be_are_damage(run: Path, facts: dict[str, Any]) -> None:
+    noted(run, **facts)
+    refused(3, f"run.json: damaged: {next(iter(facts))} is", "runs", "show", str(run))
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        {"scores": 3, "how": [], "on": "", "split": "test", "step": 6},
+        {"scores": {"bleu": 10**400}, "how": [], "on": "", "split": "test", "step": 6},
+        {"scores": {}, "how": 4, "on": "", "split": "test", "step": 6},
+        {"scores": {}, "how": [None], "on": [], "split": "test", "step": 6},
+        {},
+    ],
+    ids=str,
+)
+def test_evaluations_that_nobody_made_are_passed_over(run: Path, tmp_path: Path, one: dict[str, Any]) -> None:
+    (run / "evaluation.json").write_text(json.dumps({"evaluations": [one]}))
+    assert regard("runs", "show", str(run)).code == 0
+    assert regard("pack", str(run), "--out", str(tmp_path / "packed")).code == 0
+
+
+def test_names_give_no_orders_to_a_terminal(run: Path) -> None:
+    odd = run.with_name(f"run{ESCAPE}")
+    run.rename(odd)
+    said = [regard("runs", "show", str(odd)), regard("pack", str(odd), "--out", str(odd.with_name(f"p{ESCAPE}")))]
+    said += [regard("translate", str(odd.with_name(f"none{ESCAPE}")), "a"), regard("evaluate", str(odd))]
+    assert not any("\x1b" in one.out + one.err for one in said)
+
+
+def test_a_packed_run_knows_no_path_of_where_it_began(run: Path, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    words = ["training.steps=2", "training.optimizer.learning_rate=0.001"]
+    assert regard("train", f"from={run}", *words, "--out", str(begun)).code == 0
+    Run.open(begun).keep_scores({"bleu": 1.0}, step=1, on=str(tmp_path / "old.tsv"))
+    Run.open(begun).keep_scores({"bleu": 2.0}, step=Run.open(begun).checkpoints()[0].step, on=str(tmp_path / "new.tsv"))
+    assert regard("pack", str(begun), "--out", str(tmp_path / "packed")).code == 0
+    texts = [path.read_text() for path in (tmp_path / "packed").glob("*") if path.suffix in (".json", ".toml", ".md")]
+    assert not any(str(tmp_path) in text for text in texts)
+    kept = json.loads((tmp_path / "packed" / "evaluation.json").read_text())["evaluations"]
+    assert [one["on"] for one in kept] == ["new.tsv"]  # of the weights that are handed on, and of no others
+    assert torch.is_tensor(Run.open(tmp_path / "packed").checkpoints()[0].weights()["head.weight"])
