@@ -9,7 +9,7 @@ from regard.disk import write
 from regard.disk.cache import cache
 
 SIZE, BEST_OF, LONGEST = 768, 12, 0.15  # rows of the matrices; tries; seconds for all of them
-SHARE = 0.6  # of that speed which a training step reaches, as measured with these recipes
+SHARE = 0.6  # of that speed which a training step reaches, by the figures in docs/results
 
 
 def training_speed() -> float:
