@@ -51,8 +51,12 @@ class Fuzzer:
         table = verbs(scene)
         verb = random.choices(list(table), [WEIGHTS.get(verb, 1.0) for verb in table])[0]
         said = mutated(scene.run, random, kinds())
+        return f"{verb} of {name}: {said}", self.judge(scene, name, verb)
+
+    def judge(self, scene: Scene, name: str, verb: str) -> Verdict:
+        """What a verb makes of a spoilt copy of a run."""
         try:
-            return f"{verb} of {name}: {said}", judged(scene, table[verb], self.untouched(name, verb))
+            return judged(scene, verbs(scene)[verb], self.untouched(name, verb))
         finally:
             scene.clear()
 
