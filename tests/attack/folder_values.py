@@ -51,6 +51,7 @@ LOOKING: dict[str, Any] = {
         {"kind": "sample", "top_k": 10**18},
     ],
 }
+SEQUENCES = '{"type": "Sequence", "normalizers": [' * 900 + '{"type": "Lowercase"}' + "]}" * 900
 REPLACING = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
 ENGINES: dict[str, Any] = {
     "padding": {"strategy": {"Fixed": BILLION}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0}
@@ -71,13 +72,6 @@ ENGINES: dict[str, Any] = {
         for number in range(20_000)
     ],
 }
-
-
-def _deep(kind: dict[str, Any], key: str, depth: int) -> dict[str, Any]:
-    found = kind
-    for _ in range(depth):
-        found = {"type": "Sequence", key: [found]}
-    return found
 
 
 def _values() -> dict[str, Spoil]:
@@ -118,7 +112,7 @@ def _tokenizers() -> dict[str, Spoil]:
     junk = {"type": "Precompiled", "precompiled_charsmap": "AAAA/////wAAAAA="}
     found |= {
         "tokenizer of junk": tokenizer("tokenizer/normalizer", junk),
-        "tokenizer nested": tokenizer("tokenizer/normalizer", _deep({"type": "Lowercase"}, "normalizers", 900)),
+        "tokenizer nested": tokenizer("tokenizer/normalizer", raw=SEQUENCES),
         "tokenizer nested deep": tokenizer("tokenizer", raw='{"a":' * DEEP + "1" + "}" * DEEP),
         "tokenizer without words": tokenizer("tokenizer/model/vocab", {}),
         "tokenizer with an id of 2**32": tokenizer("tokenizer/model/vocab/a", 2**32 - 1),

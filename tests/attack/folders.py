@@ -125,7 +125,9 @@ def tensors() -> dict[str, Spoil]:
     found = {
         "tensors that overlap": header(overlap),
         "a header that is endless": header(lambda table: joined(table, b"", 2**63)),
-        "a header of 90 MB": header(lambda table: joined(b'{"__metadata__": {"a": "' + b"x" * 90_000_000 + b'"}}', b"")),
+        "a header of 90 MB": header(
+            lambda table: joined(b'{"__metadata__": {"a": "' + b"x" * 90_000_000 + b'"}}', b"")
+        ),
         "a header nested": header(lambda table: joined(b'{"a":' * 3000 + b"1" + b"}" * 3000, b"")),
         "a header of 300,000 tensors": header(more_tensors),
         "a shape that overflows": put(shape=[2**40, 2**40]),
@@ -135,9 +137,15 @@ def tensors() -> dict[str, Spoil]:
         "a type that is none": put(dtype="F99"),
         "weights in F64": header(lambda table: table[first].update(dtype="F64", shape=[table[first]["shape"][0], 4])),
         "weights in I32": put(dtype="I32"),
-        "weights in eight bits": header(lambda table: table[first].update(dtype="F8_E4M3", shape=[4, *table[first]["shape"]])),
-        "a state in I32": header(lambda table: [row.update(dtype="I32") for row in table.values()] and None, TENSORS[1]),
-        "a state of other shapes": header(lambda table: [row.update(shape=row["shape"][::-1]) for row in table.values()] and None, TENSORS[1]),
+        "weights in eight bits": header(
+            lambda table: table[first].update(dtype="F8_E4M3", shape=[4, *table[first]["shape"]])
+        ),
+        "a state in I32": header(
+            lambda table: [row.update(dtype="I32") for row in table.values()] and None, TENSORS[1]
+        ),
+        "a state of other shapes": header(
+            lambda table: [row.update(shape=row["shape"][::-1]) for row in table.values()] and None, TENSORS[1]
+        ),
         "no tensor at all": header(lambda table: joined({}, b"")),
     }
     for name in TENSORS:
@@ -201,7 +209,10 @@ def main(only: str, verb: str, seed: int = 0, some: int = 1) -> int:
                 counts[found.kind] += 1
                 if not found.good:
                     last = found.said if only else (found.said.strip().splitlines() or [""])[-1][:300]
-                    print(f"{found.kind}: {one}: {name} ({found.seconds:.1f} s, {found.memory >> 20} MiB): {last}", flush=True)
+                    print(
+                        f"{found.kind}: {one}: {name} ({found.seconds:.1f} s, {found.memory >> 20} MiB): {last}",
+                        flush=True,
+                    )
     print(f"{len(FOLDERS)} folders, {counts.total()} cases: {dict(counts)}")
     return int(any(counts[kind] for kind in BAD))
 

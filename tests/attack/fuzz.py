@@ -24,7 +24,16 @@ from attack.judge import BAD, GOOD, Scene, Verdict, judged, ready
 from attack.mutations import mutated
 from attack.victims import verbs, victims
 
-WEIGHTS = {"open": 4, "translate": 3, "evaluate": 2, "resume": 4, "from": 2, "describe": 0.2, "plan": 0.5, "remove": 0.2}
+WEIGHTS = {
+    "open": 4,
+    "translate": 3,
+    "evaluate": 2,
+    "resume": 4,
+    "from": 2,
+    "describe": 0.2,
+    "plan": 0.5,
+    "remove": 0.2,
+}
 
 
 @dataclass

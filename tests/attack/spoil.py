@@ -102,7 +102,7 @@ def said(name: str, path: str, value: Any = None, raw: str = "") -> Spoil:
         holder = table
         for one in above:
             holder = holder[int(one) if isinstance(holder, list) else one]
-        holder[key] = PLACE if raw else value
+        holder[int(key) if isinstance(holder, list) else key] = PLACE if raw else value
         text = tomli_w.dumps(table) if plain else json.dumps(table)
         file.write_text(text.replace(f'"{PLACE}"', raw))
         rehash(scene.run)

@@ -122,5 +122,3 @@ def verbs(scene: Scene) -> dict[str, Words]:
         "plan": ["train", run, "--resume", "training.steps=3", "--dry-run"],
         "remove": ["runs", "remove", run, "--yes"],
     }
-
-

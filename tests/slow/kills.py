@@ -1,15 +1,15 @@
 """Kill -9 a training run again and again, go on with it each time, and see whether anything was lost.
 
-    python tests/slow/kills.py [--kills 50] [--writes 15] [--pairs 5]
+    python tests/slow/kills.py [--kills 150] [--pairs 50] [--writes 60] [--results kills.jsonl]
 
-Every stack is trained undisturbed once, then killed at random moments, some of them inside a checkpoint write
-(a `.part` folder is left behind, or it is not counted as one). After each kill every checkpoint that is there must
-be whole, and none that was newest before may be gone without a newer one. At the end the weights and the optimiser's
-state must be those of the undisturbed run, to the bit. Then the same with two processes under torchrun.
+Every stack is trained undisturbed once, then killed at random moments, some of them inside a write (something
+called `.part` is left behind, or it is not counted as one) and some while it is made or gone on with. After each kill
+every checkpoint that is there must be whole, and none that was newest before may be gone without a newer one. At the
+end the weights and the optimiser's state must be those of the undisturbed run, to the bit. Then the same with two
+processes under torchrun. With `--results` every kill is written down, and what is written down is not done again.
 """
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -17,39 +17,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import tomli_w
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is there: a process with threads cannot be forked
+
 sys.path.append(str(Path(__file__).parents[1] / "training"))
+from forked import Forked
+from ledger import Ledger
 from toyruns import STACKS, fingerprint, recipe
 
 from regard.errors import InputError
 from regard.run import Run
 
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-STEPS, EVERY = 400, 5
-
-
-@dataclass
-class Counts:
-    """What was done, and what went wrong."""
-
-    kills: dict[str, int] = field(default_factory=dict)
-    writes: int = 0
-    damaged: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-    different: list[str] = field(default_factory=list)
-    ends: int = 0
-
-    def __str__(self) -> str:
-        each = ", ".join(f"{name} {count}" for name, count in self.kills.items())
-        return (
-            f"killed {sum(self.kills.values())} times ({each}), {self.writes} of them inside a checkpoint write: "
-            f"{len(self.damaged)} damaged, {len(self.lost)} lost, "
-            f"{self.ends - len(self.different)} of {self.ends} runs ended with the same bits as undisturbed"
-        )
+STEPS, EVERY = 250, 5
+TOGETHER = ("gru-additive", "transformer", "convolution")
 
 
 class Victim:
@@ -63,18 +47,18 @@ class Victim:
         table = recipe(stack, dropout=0.1, steps=STEPS, save_every=EVERY, validate_every=4 * EVERY, ema=0.9, keep=2)
         self.file.write_text(tomli_w.dumps(table))
 
-    def start(self, name: str) -> subprocess.Popen[bytes]:
+    def start(self, name: str) -> "subprocess.Popen[bytes] | Forked":
+        """Train, or go on training; one process alone need not import torch anew."""
         out = self.folder / name
         resume = ["--resume"] if (out / "recipe.toml").is_file() else []
-        command = [sys.executable, *(TWO if self.processes > 1 else []), "-m", "regard", "train", str(self.file)]
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "REGARD_CACHE": str(self.folder / "cache")}
+        words = ["train", str(self.file), "--out", str(out), *resume]
+        environment = {"OMP_NUM_THREADS": "1", "REGARD_CACHE": str(self.folder / "cache")}
         with (self.folder / f"{name}.txt").open("ab") as said:
+            if self.processes == 1:
+                return Forked(words, environment, said.fileno())
+            command = [sys.executable, *TWO, "-m", "regard", *words]
             return subprocess.Popen(
-                [*command, "--out", str(out), *resume],
-                stdout=said,
-                stderr=said,
-                env=environment,
-                start_new_session=True,
+                command, stdout=said, stderr=said, env=os.environ | environment, start_new_session=True
             )
 
     def finish(self, name: str) -> dict[str, object]:
@@ -84,7 +68,7 @@ class Victim:
             raise AssertionError((self.folder / f"{name}.txt").read_text()[-2000:])
         return fingerprint(self.folder / name)
 
-    def moment(self, name: str, process: subprocess.Popen[bytes], inside: bool, span: float) -> bool:
+    def moment(self, name: str, process: "subprocess.Popen[bytes] | Forked", inside: bool, span: float) -> bool:
         """Wait for one: somewhere in the process's life, or inside a checkpoint write. False if it ended first."""
         if not inside:
             try:
@@ -92,18 +76,19 @@ class Victim:
             except subprocess.TimeoutExpired:
                 return True
             return False
-        places = self.folder / name / "checkpoints"
-        passed, seen = self.random.randint(0, 3), False
+        passed, seen = self.random.randint(0, 5), False
+        of_step = self.random.random() < 0.6  # the rest: what a run is made of, pointers, the log
         while process.poll() is None:
-            writing = places.is_dir() and any(entry.name.endswith(".part") for entry in os.scandir(places))
+            writing = any(part.startswith("step-") or not of_step for part in parts(self.folder / name))
             if writing and not seen and not passed:
-                time.sleep(self.random.choice([0, 0.0005, 0.001, 0.002]))
+                time.sleep(self.random.choice([0, 0, 0.0005, 0.001, 0.002]))
                 return True
             passed -= seen and not writing
             seen = writing
+            time.sleep(0.0001)
         return False
 
-    def kill(self, process: subprocess.Popen[bytes]) -> None:
+    def kill(self, process: "subprocess.Popen[bytes] | Forked") -> None:
         """It and all it has started: torchrun's workers are in sessions of their own."""
         for number in family(process.pid):
             os.kill(number, signal.SIGKILL)
@@ -117,83 +102,89 @@ def family(number: int) -> list[int]:
     return [number, *(one for child in children for one in family(int(child)))]
 
 
+def parts(folder: Path) -> list[str]:
+    """What is half-written in a run."""
+    places = [place for place in (folder, folder / "checkpoints") if place.is_dir()]
+    return [entry.name for place in places for entry in os.scandir(place) if entry.name.endswith(".part")]
+
+
 def steps(folder: Path) -> list[int]:
     there = folder / "checkpoints"
     return sorted(int(path.name[5:]) for path in there.glob("step-*") if path.name[5:].isdigit())
 
 
-def examine(folder: Path, newest: int, counts: Counts) -> int:
-    """After a kill: every checkpoint is whole, the newest is not older than before. Returns the newest step."""
-    found = steps(folder)
-    if newest and (not found or found[-1] < newest):
-        counts.lost.append(f"{folder}: step {newest} is gone, there are {found}")
+def examine(folder: Path, newest: int) -> tuple[list[str], list[str]]:
+    """After a kill: what is damaged, and what is gone although it was the newest before."""
+    found, damaged = steps(folder), list[str]()
     if (folder / "recipe.toml").is_file():
         for checkpoint in Run.open(folder).checkpoints():
             try:
                 checkpoint.check(to_resume=True)
             except InputError as error:
-                counts.damaged.append(str(error))
+                damaged.append(str(error))
     elif found:
-        counts.damaged.append(f"{folder}: checkpoints without a recipe")
-    return found[-1] if found else 0
+        damaged.append(f"{folder}: checkpoints without a recipe")
+    lost = [f"{folder}: step {newest} is gone, there are {found}"] if newest > max(found, default=0) else []
+    return damaged, lost
 
 
-def torment(victim: Victim, kills: int, writes: int, counts: Counts) -> None:
-    """Kill one run that often; where it ends before, another is begun."""
+def torment(victim: Victim, kills: int, writes: int, ledger: Ledger) -> None:
+    """Kill one run until it was killed that often in all; where it ends before, another is begun."""
+    label = victim.stack if victim.processes == 1 else f"{victim.stack} × {victim.processes}"
+    if len(ledger.of("kill", label)) >= kills:
+        return
     began = time.monotonic()
     calm = victim.finish("calm")
-    span = time.monotonic() - began
-    left, inside, round_ = kills, writes, 0
-    name, newest = "cut-0", 0
-    label = victim.stack if victim.processes == 1 else f"{victim.stack} × {victim.processes}"
-    while left > 0:
+    span, round_, newest = time.monotonic() - began, 0, 0
+    while len(ledger.of("kill", label)) < kills:
+        name = f"cut-{round_}"
+        folder = victim.folder / name
         process = victim.start(name)
-        in_write = inside > 0
-        alive = victim.moment(name, process, in_write, min(span, 8.0))
-        victim.kill(process) if alive else None
-        if alive:
-            part = list((victim.folder / name / "checkpoints").glob("*.part"))
-            counts.kills[label] = counts.kills.get(label, 0) + 1
-            counts.writes += bool(part)
-            left, inside = left - 1, inside - bool(part)
-            newest = examine(victim.folder / name, newest, counts)
+        if victim.moment(name, process, ledger.writes(label) < writes, min(span, 12.0)):
+            victim.kill(process)
+            left, before = parts(folder), newest
+            damaged, lost = examine(folder, newest)
+            newest = max(steps(folder), default=0)
+            ledger.add("kill", label, inside=left, early=newest == before, step=newest, damaged=damaged, lost=lost)
         else:
-            compare(victim, name, calm, counts)
+            compare(victim, name, calm, label, ledger)
             round_, newest = round_ + 1, 0
-            name = f"cut-{round_}"
-    compare(victim, name, calm, counts)
+    compare(victim, f"cut-{round_}", calm, label, ledger)
 
 
-def compare(victim: Victim, name: str, calm: dict[str, object], counts: Counts) -> None:
-    counts.ends += 1
+def compare(victim: Victim, name: str, calm: dict[str, object], label: str, ledger: Ledger) -> None:
     end = victim.finish(name)
-    if end != calm:
-        counts.different.append(f"{victim.folder / name}: {end} instead of {calm}")
+    ledger.add("end", label, same=end == calm, said="" if end == calm else f"{end} instead of {calm}")
 
 
-def main(kills: int, writes: int, pairs: int, place: Path) -> tuple[Counts, Counts]:
-    """Spread the kills over the stacks; tell the counts after each."""
-    stacks = [name for name in STACKS if name != "experts"]
-    alone, together = Counts(), Counts()
-    for index, stack in enumerate(stacks):
-        share = kills // len(stacks) + (index < kills % len(stacks))
-        inside = writes // len(stacks) + (index < writes % len(stacks))
-        if share:
-            torment(Victim(place / stack, stack, 1, seed=index), share, inside, alone)
-            print(f"so far: {alone}", flush=True)
-    if pairs:
-        torment(Victim(place / "two", "gru-additive", 2, seed=99), pairs, pairs // 2, together)
-        print(f"two processes: {together}", flush=True)
-    return alone, together
+def shares(total: int, among: int) -> list[int]:
+    return [total // among + (index < total % among) for index in range(among)]
+
+
+def main(kills: int, writes: int, pairs: int, place: Path, ledger: Ledger) -> None:
+    """Spread the kills over the stacks, first alone and then for two processes; tell the counts after each."""
+    both = kills + pairs
+    inside = [writes * kills // both, writes - writes * kills // both]
+    for processes, stacks, some, within in ((1, tuple(STACKS), kills, inside[0]), (2, TOGETHER, pairs, inside[1])):
+        many = len(stacks)
+        for index, (stack, share, held) in enumerate(
+            zip(stacks, shares(some, many), shares(within, many), strict=True)
+        ):
+            if share:
+                victim = Victim(place / f"{stack}-{processes}", stack, processes, len(ledger.entries) + index)
+                torment(victim, share, held, ledger)
+                print(f"so far: {ledger}", flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--writes", type=int, default=15)
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--kills", type=int, default=150)
+    parser.add_argument("--writes", type=int, default=60)
+    parser.add_argument("--pairs", type=int, default=50)
+    parser.add_argument("--results", type=Path, default=None)
     told = parser.parse_args()
+    found = Ledger(told.results)
     with tempfile.TemporaryDirectory() as folder:
-        found = main(told.kills, told.writes, told.pairs, Path(folder))
-    print(json.dumps([vars(counts) for counts in found], indent=2))
-    sys.exit(any(counts.damaged or counts.lost or counts.different for counts in found))
+        main(told.kills, told.writes, told.pairs, Path(folder), found)
+    print(found, *found.wrong(), sep="\n")
+    sys.exit(bool(found.wrong()))
