@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test slow check lint generated clean
+.PHONY: demo test slow fuzz check lint generated clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Regard needs Python 3.11 or newer")'
@@ -22,6 +22,13 @@ test: $(READY)
 
 slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# Hostile runs: every folder of the collection, then random ones for so long; a case is done again with --only N.
+SEED ?= 1
+MINUTES ?= 20
+fuzz: $(READY)
+	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m attack.folders
+	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m attack.fuzz --seed $(SEED) --minutes $(MINUTES)
 
 check: lint
 	$(BIN)/mypy

@@ -47,8 +47,8 @@ class Fuzzer:
     counts: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def prepared(cls, seed: int, place: Path) -> "Fuzzer":
-        runs = victims(place / "runs")
+    def prepared(cls, seed: int, place: Path, only: str = "") -> "Fuzzer":
+        runs = victims(place / "runs", only)
         ready(next(iter(runs.values())))
         return cls(seed, place, runs)
 

@@ -156,10 +156,10 @@ def _kind(code: int, said: str, late: bool) -> str:
         return "code"
     if code < 0 or code in (134, 139):
         return "crash"
+    if "MemoryError" in said or "not enough memory" in said or "can't allocate memory" in said:
+        return "memory"
     if "a bug in Regard" in said or "Traceback" in said or "panicked at" in said:
         return "trace"
-    if "not enough memory" in said or "can't allocate memory" in said:
-        return "memory"
     if "\x1b" in said:
         return "orders"
     return "worked" if code == 0 else "refused"

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import struct
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from attack.tensors import changed_tensors
 from attack.values import NAMES, changed, changed_json, with_raw
 
 HASHES = "manifest.json"
+NO_MEANING = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError, struct.error)
 WEIGHTS = {"recipe.toml": 6, "weights.safetensors": 4, "tokenizer.json": 4, "state.safetensors": 3, HASHES: 3}
 WEIGHTS |= {"run.json": 3, "shortlist.safetensors": 2, "translation.json": 1, "log.jsonl": 1, "evaluation.json": 1}
 
@@ -65,7 +67,7 @@ def _meant(path: Path, content: bytes, random: Random, kinds: list[str]) -> tupl
             return _lines(random, content)
         if path.suffix == ".safetensors":
             return changed_tensors(random, content)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError):
+    except NO_MEANING:
         return _flipped(random, content), "flipped"
     name = random.choice(NAMES)
     return name.encode(), f"holds {name[:40]!r}"

@@ -23,8 +23,8 @@ import tomli_w
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is there: a process with threads cannot be forked
 
-sys.path.append(str(Path(__file__).parents[1] / "training"))
-from forked import Forked
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "training")]
+from attack.forked import Forked
 from ledger import Ledger
 from toyruns import STACKS, fingerprint, recipe
 

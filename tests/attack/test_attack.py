@@ -1,0 +1,49 @@
+"""Runs that mean harm: a few hundred cases of what `make fuzz` does for as long as one likes.
+
+Judged in processes of their own: what a user would see, without the checks of shapes that tests have.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attack.folders import FOLDERS
+from attack.full import PLACES
+
+HERE = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, and reads /proc")
+
+
+def judged(*words: str, before: tuple[str, ...] = ()) -> str:
+    """What a judge said, who found nothing bad."""
+    paths = [str(HERE.parent / "src"), str(HERE), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    command = [*before, sys.executable, "-m", *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_runs_spoilt_at_random_work_or_are_refused() -> None:
+    assert "seed 1: 40 cases" in judged("attack.fuzz", "--cases", "40", "--seed", "1")
+
+
+def test_hostile_folders_work_or_are_refused() -> None:
+    assert len(FOLDERS) >= 100
+    assert f"{len(FOLDERS)} folders" in judged("attack.folders", "--verb", "open", "--some", "6")
+
+
+def test_the_judge_sees_all_that_can_be_bad() -> None:
+    """A check that cannot fail would find nothing either."""
+    assert "all seen" in judged("attack.seen")
+
+
+def test_a_full_disk_loses_nothing() -> None:
+    assert len(PLACES) >= 20
+    apart = ("unshare", "--map-root-user", "--mount")
+    if subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no disk may be mounted here")
+    assert " 0 went wrong" in judged("attack.full", "--short", before=apart)
