@@ -59,7 +59,7 @@ def recipe(stack: str) -> Table:
 
 
 def victims(place: Path, only: str = "") -> dict[str, Path]:
-    """All of them (or one), trained and evaluated in processes of their own: whoever forks later must have no threads."""
+    """All of them (or one), made in processes of their own: whoever forks later must have no threads."""
     found = {stack: place / stack for stack in STACKS if only in ("", stack)}
     for stack, folder in found.items():
         child = os.fork()
