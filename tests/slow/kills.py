@@ -140,7 +140,7 @@ def torment(victim: Victim, kills: int, writes: int, ledger: Ledger) -> None:
         name = f"cut-{round_}"
         folder = victim.folder / name
         process = victim.start(name)
-        if victim.moment(name, process, ledger.writes(label) < writes, min(span, 12.0)):
+        if victim.moment(name, process, ledger.writes(label) < writes, min(span, 12.0 * victim.processes)):
             victim.kill(process)
             left, before = parts(folder), newest
             damaged, lost = examine(folder, newest)

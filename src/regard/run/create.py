@@ -2,12 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from regard.disk import read_json, room, write
 from regard.errors import InputError
 from regard.recipe.read import RUN_RECIPE, is_run
+from regard.run.lock import LOCK, held
 
 FACTS = "run.json"
 CHECKPOINTS = "checkpoints"
@@ -33,6 +35,25 @@ def check_new(folder: Path) -> None:
         raise InputError(f"{folder}: not empty, and a new run needs a folder of its own; ", **other)
 
 
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """A place for a new run in which nobody else makes one, or trains, meanwhile. Left with nothing made, it is gone."""
+    check_new(folder)
+    new = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
+    with room(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with held(folder):
+        try:
+            check_new(folder)  # somebody may have been faster
+            yield
+        finally:
+            if folder.is_dir() and {path.name for path in folder.iterdir()} == {LOCK}:
+                (folder / LOCK).unlink()
+            for path in new:
+                if path.is_dir() and not any(path.iterdir()):
+                    path.rmdir()
+
+
 def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
     """All files, in their order; the last one makes it a run. What fails leaves nothing behind."""
     check_new(folder)
@@ -52,7 +73,7 @@ def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 def discard(folder: Path, names: Mapping[str, bytes] | list[str]) -> None:
     """Take back a run that never came to anything; what is not of its making stays."""
-    for name in [RUN_RECIPE, *names, *(f"{name}.part" for name in names), "lock", "log.jsonl"]:
+    for name in [RUN_RECIPE, *names, *(f"{name}.part" for name in names), LOCK, "log.jsonl"]:
         (folder / name).unlink(missing_ok=True)
     if (folder / CHECKPOINTS).is_dir():
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
@@ -60,7 +81,7 @@ def discard(folder: Path, names: Mapping[str, bytes] | list[str]) -> None:
 
 def _unfinished(folder: Path) -> bool:
     """Whether there is nothing, or no more than what a process left that was killed while it made a run."""
-    there = {path.name.removesuffix(".part") for path in folder.iterdir()}
+    there = {path.name.removesuffix(".part") for path in folder.iterdir()} - {LOCK}
     if not there or there == {CHECKPOINTS}:
         return not there or not any((folder / CHECKPOINTS).iterdir())
     try:

@@ -30,12 +30,22 @@ def held(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise InputError(f"{folder}: {_said(folder)} is training in it; wait for it, or stop it") from error
+        if not _is_that(folder / LOCK, lock.fileno()):
+            raise InputError(f"{folder}: another process has just taken it away; begin again")
         lock.truncate(0)
         json.dump({"process": os.getpid(), "machine": socket.gethostname(), "since": time.time()}, lock)
         lock.flush()
         for left in [*folder.glob("*.part"), *(folder / "checkpoints").glob("*.part")]:
             shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
         yield
+
+
+def _is_that(path: Path, handle: int) -> bool:
+    """Whether a name still leads to an open file: who removes a run removes its lock too."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(handle))
+    except OSError:
+        return False
 
 
 def holder(folder: Path) -> dict[str, Any] | None:

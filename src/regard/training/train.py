@@ -16,7 +16,7 @@ from regard.listener import SILENT, Listener
 from regard.model.weights import load, shell
 from regard.recipe.override import Override
 from regard.run import Run
-from regard.run.create import discard
+from regard.run.create import claimed, discard
 from regard.run.curve import keep_table
 from regard.training.asked import asked_for
 from regard.training.events import Ended, Event, Prepared, Step
@@ -61,9 +61,9 @@ def training(
         stand = ready(stack, made)
         stop.heeded = True  # from here on there is a run, and whoever stops it is waited for
         if together.leads:
-            run = _written(made, stand, command)
             if asked.run is None:
-                stack.enter_context(run.hold())
+                stack.enter_context(claimed(asked.folder))
+            _written(made, stand, command)
         together.agree(False)
         run = Run.open(asked.folder)
         complete = made.recipe
@@ -76,14 +76,14 @@ def training(
         yield from events
 
 
-def _written(made: Made, stand: Ready, command: str) -> Run:
+def _written(made: Made, stand: Ready, command: str) -> None:
     """The run with what is known of it before the first step: made now, or changed where that was asked for."""
     asked, total = made.asked, stand.learner.total
     if asked.run is not None:
         if stand.changed:
             asked.run.rewrite(changed_recipe(asked.run, stand.changed))
             asked.run.note(steps=total, commands=[*asked.run.facts.get("commands", []), command])
-        return asked.run
+        return
     versions = {"regard": __version__, "torch": torch.__version__, "python": platform.python_version()}
     facts = {
         "commands": [command] if command else [],
@@ -95,7 +95,7 @@ def _written(made: Made, stand: Ready, command: str) -> Run:
         "splits": {split: asdict(report) for split, report in made.reports.items()},
     }
     facts |= {"from": stand.origin} if stand.origin else {}
-    return Run.create(asked.folder, made.recipe.table(), made.task.files(), made.task.data.fingerprint(), facts)
+    Run.create(asked.folder, made.recipe.table(), made.task.files(), made.task.data.fingerprint(), facts)
 
 
 def _kept(events: Iterator[Event], run: Run, new: bool, listener: Listener) -> Iterator[Event]:
