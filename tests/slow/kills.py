@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import tomli_w
@@ -50,6 +51,7 @@ class Victim:
     def start(self, name: str) -> "subprocess.Popen[bytes] | Forked":
         """Train, or go on training; one process alone need not import torch anew."""
         out = self.folder / name
+        self.began = time.time_ns()
         resume = ["--resume"] if (out / "recipe.toml").is_file() else []
         words = ["train", str(self.file), "--out", str(out), *resume]
         environment = {"OMP_NUM_THREADS": "1", "REGARD_CACHE": str(self.folder / "cache")}
@@ -79,7 +81,7 @@ class Victim:
         passed, seen = self.random.randint(0, 5), False
         of_step = self.random.random() < 0.6  # the rest: what a run is made of, pointers, the log
         while process.poll() is None:
-            writing = any(part.startswith("step-") or not of_step for part in parts(self.folder / name))
+            writing = any(part.startswith("step-") or not of_step for part in parts(self.folder / name, self.began))
             if writing and not seen and not passed:
                 time.sleep(self.random.choice([0, 0, 0.0005, 0.001, 0.002]))
                 return True
@@ -102,10 +104,14 @@ def family(number: int) -> list[int]:
     return [number, *(one for child in children for one in family(int(child)))]
 
 
-def parts(folder: Path) -> list[str]:
-    """What is half-written in a run."""
-    places = [place for place in (folder, folder / "checkpoints") if place.is_dir()]
-    return [entry.name for place in places for entry in os.scandir(place) if entry.name.endswith(".part")]
+def parts(folder: Path, since: int) -> list[str]:
+    """What is half-written in a run and was not left by an earlier kill."""
+    found = []
+    for place in (folder, folder / "checkpoints"):
+        with suppress(FileNotFoundError):  # it is written, renamed and removed meanwhile
+            there = [entry for entry in os.scandir(place) if entry.name.endswith(".part")]
+            found += [entry.name for entry in there if entry.stat(follow_symlinks=False).st_ctime_ns > since]
+    return found
 
 
 def steps(folder: Path) -> list[int]:
@@ -142,10 +148,10 @@ def torment(victim: Victim, kills: int, writes: int, ledger: Ledger) -> None:
         process = victim.start(name)
         if victim.moment(name, process, ledger.writes(label) < writes, min(span, 12.0 * victim.processes)):
             victim.kill(process)
-            left, before = parts(folder), newest
+            inside, before = parts(folder, victim.began), newest
             damaged, lost = examine(folder, newest)
             newest = max(steps(folder), default=0)
-            ledger.add("kill", label, inside=left, early=newest == before, step=newest, damaged=damaged, lost=lost)
+            ledger.add("kill", label, inside=inside, early=newest == before, step=newest, damaged=damaged, lost=lost)
         else:
             compare(victim, name, calm, label, ledger)
             round_, newest = round_ + 1, 0

@@ -37,7 +37,7 @@ def check_new(folder: Path) -> None:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """A place for a new run in which nobody else makes one, or trains, meanwhile. Left with nothing made, it is gone."""
+    """A place for a new run in which nobody else makes one, or trains, meanwhile. With nothing made, it is gone."""
     check_new(folder)
     new = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
     with room(folder):
