@@ -11,7 +11,8 @@ from regard.listener import SILENT, Listener
 from regard.recipe.read import is_run
 from regard.run.card import card
 from regard.run.checkpoint import Checkpoint
-from regard.run.create import CHECKPOINTS, check_new, discard
+from regard.run.create import CHECKPOINTS, check_new, claimed, discard
+from regard.run.lock import LOCK
 from regard.run.run import Run
 
 CARD = "README.md"
@@ -29,7 +30,7 @@ def pack(source: Run, out: str | Path, use: str, listener: Listener = SILENT) ->
         raise InputError(f"{out}: inside the run itself; name another folder")
     if is_run(folder):
         raise InputError(f"{out}: there is a run already; ", call="choose another out=", flag="choose another --out")
-    check_new(folder)
+    check_new(folder)  # before any work is done for it
     best = source.for_use(listener)
     progress = {"step": best.step, "scores": best.progress().get("scores", {})}
     facts = {key: source.facts[key] for key in GIVEN if key in source.facts}
@@ -39,19 +40,25 @@ def pack(source: Run, out: str | Path, use: str, listener: Listener = SILENT) ->
     facts |= {"packed": best.step, "commands": commands} | ({"from": without_paths(origin)} if origin else {})
     scores = [without_paths(one) for one in source.scores() if one.get("step") == best.step]
     recipe = without_paths(source.recipe)
-    made = Run.create(folder, recipe, source.files, str(source.facts.get("data", "")), facts)
-    try:
-        Checkpoint.write(folder / CHECKPOINTS / best.folder.name, best.weights(), None, progress)
-        made.point("best", best.folder.name)
-        for one in reversed(scores):
-            made.keep_scores(
-                one["scores"], step=best.step, on=one.get("on", ""), split=one.get("split", ""), how=one.get("how", [])
-            )
-        write(folder / CARD, card(made, best.step, use).encode())
-    except BaseException:
-        discard(folder, [*facts["files"], "run.json", "best", CARD, "evaluation.json"])
-        folder.rmdir() if not any(folder.iterdir()) else None
-        raise
+    with claimed(folder):
+        made = Run.create(folder, recipe, source.files, str(source.facts.get("data", "")), facts)
+        try:
+            Checkpoint.write(folder / CHECKPOINTS / best.folder.name, best.weights(), None, progress)
+            made.point("best", best.folder.name)
+            for one in reversed(scores):
+                made.keep_scores(
+                    one["scores"],
+                    step=best.step,
+                    on=one.get("on", ""),
+                    split=one.get("split", ""),
+                    how=one.get("how", []),
+                )
+            write(folder / CARD, card(made, best.step, use).encode())
+            (folder / LOCK).unlink()  # it is handed on
+        except BaseException:
+            discard(folder, [*facts["files"], "run.json", "best", CARD, "evaluation.json"])
+            folder.rmdir() if not any(folder.iterdir()) else None
+            raise
     return made
 
 
