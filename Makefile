@@ -28,7 +28,7 @@ SEED ?= 1
 MINUTES ?= 20
 fuzz: $(READY)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m attack.folders
-	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m attack.fuzz --seed $(SEED) --minutes $(MINUTES)
+	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m attack.fuzz --seed $(SEED) --minutes $(MINUTES) --workers $(WORKERS)
 
 check: lint
 	$(BIN)/mypy

@@ -189,31 +189,28 @@ def names() -> dict[str, Spoil]:
 FOLDERS: dict[str, Spoil] = links() | no_files() | sizes() | tensors() | names() | VALUES
 
 
-def main(only: str, verb: str, seed: int = 0, some: int = 1) -> int:
+def tried(fuzzer: Fuzzer, only: str = "", verb: str = "", first: int = 0, some: int = 1) -> Counter[str]:
     """All folders whose name holds a word, for all verbs (or one; or every `some`-th pair of them)."""
     counts: Counter[str] = Counter()
+    every = [verb] if verb else list(verbs(fuzzer.scene("recurrent", "names")))
+    pairs = [(name, one) for name in FOLDERS if only in name for one in every]
+    for name, one in pairs[first::some]:
+        stack = "transformer" if name.startswith("transformer") else "recurrent"
+        scene = fuzzer.scene(stack, "case")
+        FOLDERS[name](scene)
+        found = fuzzer.judge(scene, stack, one)
+        counts[found.kind] += 1
+        if not found.good:
+            said = found.said if only else (found.said.strip().splitlines() or [""])[-1][:300]
+            print(f"{found.kind}: {one}: {name} ({found.seconds:.1f} s, {found.memory >> 20} MiB): {said}", flush=True)
+    print(f"{len(FOLDERS)} folders, {counts.total()} cases: {dict(counts)}", flush=True)
+    return counts
+
+
+def main(only: str, verb: str, first: int, some: int) -> int:
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="folders-", dir=base) as place:
-        fuzzer, pair = Fuzzer.prepared(0, Path(place)), seed
-        for name, spoil in FOLDERS.items():
-            if only and only not in name:
-                continue
-            for one in [verb] if verb else list(verbs(fuzzer.scene("recurrent", "names"))):
-                pair += 1
-                if pair % some:
-                    continue
-                stack = "transformer" if name.startswith("transformer") else "recurrent"
-                scene = fuzzer.scene(stack, "case")
-                spoil(scene)
-                found = fuzzer.judge(scene, stack, one)
-                counts[found.kind] += 1
-                if not found.good:
-                    last = found.said if only else (found.said.strip().splitlines() or [""])[-1][:300]
-                    print(
-                        f"{found.kind}: {one}: {name} ({found.seconds:.1f} s, {found.memory >> 20} MiB): {last}",
-                        flush=True,
-                    )
-    print(f"{len(FOLDERS)} folders, {counts.total()} cases: {dict(counts)}")
+        counts = tried(Fuzzer.prepared(0, Path(place)), only, verb, first, some)
     return int(any(counts[kind] for kind in BAD))
 
 
@@ -222,6 +219,6 @@ if __name__ == "__main__":
     parser.add_argument("--only", default="")
     parser.add_argument("--verb", default="")
     parser.add_argument("--some", type=int, default=1, help="every n-th case")
-    parser.add_argument("--seed", type=int, default=0, help="with which of them to begin")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first")
     asked = parser.parse_args()
-    sys.exit(main(asked.only, asked.verb, asked.seed, asked.some))
+    sys.exit(main(asked.only, asked.verb, asked.first, asked.some))

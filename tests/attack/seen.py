@@ -6,13 +6,9 @@ python -m attack.seen
 import os
 import pickle
 import signal
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from attack.fuzz import Fuzzer
 from attack.judge import SECRET, judged
@@ -50,20 +46,13 @@ def harms(beside: Path) -> dict[str, tuple[str, Callable[[], object]]]:
     }
 
 
-def main() -> int:
-    wrong = []
-    with tempfile.TemporaryDirectory(prefix="seen-") as place:
-        fuzzer = Fuzzer.prepared(0, Path(place), only="recurrent")
-        before = fuzzer.untouched("recurrent", "open")
-        for name in harms(Path()):
-            scene = fuzzer.scene("recurrent", "case")
-            wanted, harm = harms(scene.beside)[name]
-            found = judged(scene, lambda _, harm=harm: harm(), before, seconds=2.0 if wanted == "hang" else 20.0)
-            scene.clear()
-            wrong += [] if found.kind == wanted else [f"{name}: {found} instead of {wanted}"]
-    print(*wrong or ["all seen"], sep="\n")
-    return int(bool(wrong))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def unseen(fuzzer: Fuzzer) -> list[str]:
+    """Harm that is judged otherwise than it should be."""
+    wrong, before = [], fuzzer.untouched("recurrent", "open")
+    for name in harms(Path()):
+        scene = fuzzer.scene("recurrent", "case")
+        wanted, harm = harms(scene.beside)[name]
+        found = judged(scene, lambda _, harm=harm: harm(), before, seconds=2.0 if wanted == "hang" else 20.0)
+        scene.clear()
+        wrong += [] if found.kind == wanted else [f"{name}: {found} instead of {wanted}"]
+    return wrong
