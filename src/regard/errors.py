@@ -1,12 +1,17 @@
 """What a user is told when something cannot be done: one or two lines, and never a stack trace."""
 
+ORDERS = dict.fromkeys([*range(10), *range(11, 32), *range(127, 160)], " ")  # to a terminal; line ends stay
+
 
 class RegardError(Exception):
-    """Any error below. What mends it may read otherwise in Python (`call`) than on the command line (`flag`)."""
+    """Any error below. What mends it may read otherwise in Python (`call`) than on the command line (`flag`).
+
+    Names from outside may be in it; whoever shows it, they give no orders to a terminal.
+    """
 
     def __init__(self, said: str, *, call: str = "", flag: str = "") -> None:
-        super().__init__(said + call)
-        self.on_command_line = said + flag
+        super().__init__((said + call).translate(ORDERS))
+        self.on_command_line = (said + flag).translate(ORDERS)
 
 
 class RecipeError(RegardError, ValueError):

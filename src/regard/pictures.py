@@ -9,7 +9,7 @@ from warnings import catch_warnings, simplefilter, warn
 
 from regard.disk import place
 from regard.disk import write as put
-from regard.errors import InputError
+from regard.errors import ORDERS, InputError
 from regard.listener import Listener
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def picture_in(path: str | Path, usual: str) -> Path:
 
 
 def plain(text: str) -> str:
-    """Text as it is: matplotlib would set what stands between two dollars as a formula."""
-    return text.encode("utf-8", "replace").decode().replace("$", r"\$")
+    """Text as it is: matplotlib would set what stands between two dollars as a formula, and draws no orders."""
+    return text.encode("utf-8", "replace").decode().translate(ORDERS).replace("$", r"\$")
 
 
 def canvas(width: float, height: float) -> "tuple[Figure, Axes]":

@@ -9,6 +9,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+from regard.errors import ORDERS
+
 PLAIN = {
     "…": "...",
     "→": "->",
@@ -36,7 +38,6 @@ PLAIN |= {
 }
 PLAIN |= {"ᵀ": "^T", "²": "^2", "³": "^3", "⊙": "*", "⊗": "(x)", "∝": "~", "∂": "d", "■": "#"}
 GONE = (errno.EPIPE, errno.EIO)
-ORDERS = dict.fromkeys([*range(10), *range(11, 32), *range(127, 160)], " ")  # to a terminal; line ends stay
 _lost: set[str] = set()
 
 

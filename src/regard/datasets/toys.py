@@ -13,6 +13,8 @@ from regard.datasets.options import Seed, Test, Train, Valid
 from regard.datasets.pairs import Pair, Pairs
 from regard.recipe import Count, Number
 
+LONGEST = 1_000  # sequences of each length are counted, and these numbers grow with it
+
 
 class Toys(Pairs):
     """Letters to copy, reverse or sort: `c a b` reversed is `b a c`.
@@ -31,7 +33,7 @@ class Toys(Pairs):
         ] = "reverse",
         letters: Annotated[Count, Doc("Number of different letters, from a on; 52 at most.")] = 10,
         min_length: Annotated[Count, Doc("Fewest letters in a sequence.")] = 1,
-        max_length: Annotated[Count, Doc("Most letters in a sequence to train and validate on.")] = 12,
+        max_length: Annotated[Count, Doc("Most letters in a sequence to train and validate on; 1,000 at most.")] = 12,
         test_max_length: Annotated[
             Number, Doc("Most letters in a test sequence, to see where a model fails; 0 means max_length.")
         ] = 0,
@@ -45,6 +47,8 @@ class Toys(Pairs):
         for key, length in (("max_length", max_length), ("test_max_length", test_max_length or max_length)):
             if length < min_length:
                 raise ValueError(f"{key}: {length} is less than min_length = {min_length}; choose a greater one")
+            if length > LONGEST:
+                raise ValueError(f"{key}: {length:,} is more than {LONGEST:,}, the longest there are")
             if letters**length < HELD_SHARE:
                 raise ValueError(f"{key}: {length} of {letters} letters make too few sequences; raise it or letters")
         self.source, self.target = "letters", operation

@@ -75,7 +75,7 @@ class Checkpoint:
 
     def progress(self) -> dict[str, Any]:
         """What the training knew beside its tensors: scores, what came when."""
-        progress = self.check()["progress"]
+        progress = self.check().get("progress")
         if not isinstance(progress, dict):
             raise InputError(f"{self.folder / MANIFEST}: damaged: no progress in it")
         return progress

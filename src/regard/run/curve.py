@@ -179,7 +179,7 @@ def _curves(others: "Mapping[str, Curve]") -> "Mapping[str, Curve]":
 def _line(axes: "Axes", table: list[Row], name: str, label: str, colour: str, style: str = "-") -> None:
     points = [(row["step"], row[name]) for row in table if name in row]
     if points:
-        axes.plot(*zip(*points, strict=True), style, label=label, color=colour, markersize=3, linewidth=1.3)
+        axes.plot(*zip(*points, strict=True), style, label=plain(label), color=colour, markersize=3, linewidth=1.3)
 
 
 def _shown(value: int | float | str) -> str:

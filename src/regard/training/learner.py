@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.errors import DivergedError, FailedError, is_memory
+from regard.errors import DivergedError, FailedError, RecipeError, is_memory
 from regard.model.assembly import Assembly
 from regard.model.mechanism import auxiliary_loss
 from regard.model.weights import fit, named
@@ -21,7 +21,14 @@ from regard.training.parallel import Processes
 from regard.training.settings import TrainingOptions
 from regard.training.state import check_state
 
+MANY = 1_000  # batches a step may have, however few data there are
 ABSURD = 1e4  # a loss that no answer would come of, though it is a number
+
+
+def check_accumulate(asked: int, epoch: int) -> None:
+    """Refuse steps that would never end: a step holds its batches together, and nobody needs all data twice in one."""
+    if asked > max(epoch, MANY):
+        raise RecipeError(f"training.accumulate: given {asked:,} batches a step, and all data make {epoch:,}")
 
 
 class Losses(nn.Module):
@@ -47,6 +54,7 @@ class Learner:
         self.losses = processes.wrap(Losses(self.model, task), machine.parallel, machine.compile)
         self.optimizers = settings.optimizer.make(self.model)
         self.batches = task.batches(settings.seed)
+        check_accumulate(settings.accumulate, len(self.batches))
         self.total = settings.total(len(self.batches))
         self.names = {id(p): name for name, p in self.model.named_parameters()}
         self.averages = {name: t.detach().clone() for name, t in self._named()} if settings.ema else {}
