@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from regard.datasets.lines import pipe_lines, raw_lines
+from regard.datasets.lines import LONGEST, OVERLONG, pipe_lines, raw_lines
 from regard.disk import place
 from regard.errors import InputError
 
@@ -42,6 +42,8 @@ def _read(path: Path) -> Iterator[str]:
     name = "the pipe" if path == PIPE else path
     lines = pipe_lines(_pipe()) if path == PIPE else raw_lines(path)
     for number, line in enumerate(lines, 1):
+        if line is OVERLONG:
+            raise InputError(f"{name}: line {number}: over {LONGEST >> 20} MiB; what came before it is translated")
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
