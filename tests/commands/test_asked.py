@@ -86,7 +86,7 @@ def test_a_text_without_end_is_refused_and_all_others_are_answered(
     given = b"a b c\n" + b"a " * 600_000 + b"\nd e\n"
     done = regard("translate", str(trained[0]), given=given)
     assert (done.code, done.lines) == (3, [answers[0], "", answers[1]])
-    said = ["the pipe: line 2: not translated: over 1,048,576 characters; break it into lines"]
+    said = ["the pipe: line 2: not translated: over 1 MiB; break it into lines"]
     assert done.err.splitlines() == [*said, "regard: 1 text was not translated"]
     rows = [json.loads(line) for line in regard("translate", str(trained[0]), "--json", given=given).lines]
     assert ["refused" in row for row in rows] == [False, True, False]

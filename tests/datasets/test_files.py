@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from regard.datasets.data import SPLITS, Report, Split
 from regard.datasets.files import Files
 from regard.datasets.files.files import ELSEWHERE
-from regard.datasets.files.sources import EMPTY, MISFIT, NOT_UTF8
+from regard.datasets.files.sources import EMPTY, MISFIT, NOT_UTF8, TOO_LONG
+from regard.datasets.lines import LONGEST
 from regard.datasets.pairs import Pair
 from regard.datasets.report import Dropped
 from regard.errors import InputError
@@ -140,6 +141,27 @@ def test_what_is_left_out_is_counted_with_its_first_lines(tmp_path: Path) -> Non
             "60 read from train.tsv, 6 dropped: 3 empty (lines 5, 10, 21), 2 not UTF-8 (lines 31, 41), "
             "1 not in the form of the others (line 32); 54 left"
         )
+
+
+@pytest.mark.parametrize("kind", ["parallel", "tsv", "csv", "jsonl"])
+def test_an_overlong_line_is_dropped_and_counted(kind: str, tmp_path: Path) -> None:
+    pairs = [("eins", "one"), ("x" * (LONGEST + 1), "long"), ("drei", "three")]
+    found, report = read(files(put(tmp_path, form(kind, pairs))), "train")
+    assert [pair for _, pair in found] == [pairs[0], pairs[2]]
+    assert report.count(TOO_LONG) == 1
+    assert report.dropped == 1
+
+
+def test_a_row_of_csv_that_never_ends_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text('a,b\n"x\n"' + ',"y\n"' * (LONGEST // 2))
+    with pytest.raises(InputError, match="has no end"):
+        list(files(f"{tmp_path}/train.csv").read("train"))
+
+
+def test_lines_that_end_in_cr_alone_are_refused_however_few(tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_bytes(b"eins\tone\rzwei\ttwo\r")
+    with pytest.raises(InputError, match="CR alone"):
+        list(files(f"{tmp_path}/train.tsv").read("train"))
 
 
 def test_an_empty_or_broken_line_of_one_file_takes_its_partner_with_it(tmp_path: Path) -> None:

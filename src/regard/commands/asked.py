@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.datasets.lines import pipe_lines, raw_lines
+from regard.datasets.lines import OVERLONG, pipe_lines, raw_lines
+from regard.datasets.overlong import TOO_LONG, too_long
 from regard.disk import place
 from regard.errors import InputError
 
@@ -13,11 +14,12 @@ PIPE = Path("-")
 
 
 class Asked(NamedTuple):
-    """A text, where it stood, and whether some of its bytes were no text: they stand as � in it."""
+    """A text, where it stood, whether some of its bytes were no text (they stand as � in it), or why there is none."""
 
     text: str
     place: str
     damaged: bool = False
+    refused: str = ""
 
 
 def asked_lines(texts: list[str], files: list[Path]) -> Iterator[Asked]:
@@ -31,7 +33,7 @@ def asked_lines(texts: list[str], files: list[Path]) -> Iterator[Asked]:
             shown = text.encode("utf-8", "surrogateescape")[:40]
             raise InputError(f"text {number} is not UTF-8: {shown!r}; convert it first, with iconv, say") from error
     if texts:
-        return (Asked(text, f"text {number}") for number, text in enumerate(texts, 1))
+        return (Asked(text, f"text {number}", refused=too_long(text)) for number, text in enumerate(texts, 1))
     if not files and sys.stdin.isatty():
         raise InputError("nothing to translate: give a text, --file, or a pipe")
     paths = [file if file == PIPE else _there(place(file)) for file in files or [PIPE]]
@@ -51,6 +53,9 @@ def _read(path: Path) -> Iterator[Asked]:
     lines = pipe_lines(_pipe()) if path == PIPE else raw_lines(path)
     for number, line in enumerate(lines, 1):
         where = f"{name}: line {number:,}"
+        if line is OVERLONG:
+            yield Asked("", where, refused=TOO_LONG)
+            continue
         try:
             yield Asked(line.decode("utf-8"), where)
         except UnicodeDecodeError:

@@ -11,7 +11,7 @@ import typer
 from regard.commands.completing import runs as complete_runs
 from regard.commands.show import console
 from regard.commands.shown import Shown
-from regard.commands.warned import CUT_SHORT, DAMAGED, Warned, refused
+from regard.commands.warned import CUT_SHORT, DAMAGED, Warned
 from regard.datasets.lines import one_line
 from regard.errors import InputError
 
@@ -102,7 +102,7 @@ class _Writer:
         """Some more texts."""
         ready: dict[int, Translated] = {}
         first = self.shown
-        texts = ["" if refused(each.text) else each.text for each in asked]
+        texts = ["" if each.refused else each.text for each in asked]
         for number, found in self.translator.stream(texts, first=first):
             ready[first + number] = found
             while self.shown in ready:
@@ -114,7 +114,7 @@ class _Writer:
 
     def _write(self, found: "Translated", asked: "Asked") -> None:
         best = list(zip(found.texts, found.scores, strict=True))
-        refusal = refused(asked.text)
+        refusal = asked.refused and f"not translated: {asked.refused}"
         for told, why in ((refusal, refusal), (asked.damaged, DAMAGED), (found.cut_short, CUT_SHORT)):
             if told:
                 self.warned.of(why, asked.place)

@@ -2,19 +2,12 @@
 
 from collections import Counter
 
-from regard.datasets.overlong import too_long
 from regard.errors import InputError
 from regard.listener import Listener
 
 FIRST = 5
 DAMAGED = "not UTF-8: what cannot be read is taken as \ufffd"
 CUT_SHORT = "the translation was cut off at its length limit"
-
-
-def refused(text: str) -> str:
-    """Why a text is not translated, or nothing: an empty line stands in its place."""
-    why = too_long(text)
-    return why and f"not translated: {why}"
 
 
 class Warned:

@@ -1,22 +1,20 @@
-"""Lengths beyond which a text is no text, counted before there are tokens to count in."""
+"""Lengths beyond which a text is no text, before there are tokens to count in."""
 
-MOST = 2**20  # characters of a text that is to be answered
-WORD = 2000  # bytes of a word: the longest in any language have a few hundred
-TOKEN = 64  # bytes of a token at most, on an average over a text: no vocabulary has words as long as that
+import re
+
+from regard.datasets.lines import LONGEST
+
+TOO_LONG = f"over {LONGEST >> 20} MiB; break it into lines"
+RUN = 1000  # characters of a word, a number, marks or white space without a break: no language has as many
+RUNS = re.compile(r"[^\W\d_]+|\d+|_+|[^\w\s]+|\s+")
+ENDLESS = f"with a word of over {RUN:,} characters"
 
 
 def too_long(text: str) -> str:
     """Why a text is not answered, or nothing."""
-    return f"over {MOST:,} characters; break it into lines" if len(text) > MOST else ""
+    return TOO_LONG if 4 * len(text) > LONGEST and len(text.encode()) > LONGEST else ""
 
 
-def unlearnable(text: str, tokens: int) -> str:
-    """Why no vocabulary should be learnt from a text, or nothing, where at most so many tokens are wanted.
-
-    To learn byte pairs takes time, and unigram pieces memory, that grows faster than the longest word.
-    """
-    if len(text) > tokens * TOKEN:
-        return f"over {tokens * TOKEN:,} characters"
-    if len(text) * 4 > WORD and any(len(word.encode()) > WORD for word in text.split()):
-        return f"a word of over {WORD:,} bytes"
-    return ""
+def endless(text: str) -> bool:
+    """Whether some word has no end. Vocabularies are learnt from words, and from such ones for minutes on end."""
+    return len(text) > RUN and any(run.end() - run.start() > RUN for run in RUNS.finditer(text))
