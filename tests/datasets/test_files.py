@@ -236,7 +236,9 @@ def test_lines_that_are_held_out_in_a_file_are_told_with_their_numbers(tmp_path:
     test = tsv(tmp_path, ["29\t29"], "test")
     data = Files(train=train, valid=valid, test=test, source="de", target="en")
     reports = {split: read(data, split)[1] for split in SPLITS}
-    said = "30 read from train.tsv, 3 dropped: 3 in data.valid or data.test too (lines 6, 18, 30); 27 left"
+    said = (
+        "30 read from train.tsv, 3 dropped: 2 also in data.valid (lines 6, 18), 1 also in data.test (line 30); 27 left"
+    )
     assert str(reports["train"]) == f"{said}; in 27 pairs source and target are the same"
     assert str(reports["valid"]) == "4 read from valid.tsv, 1 dropped: 1 empty (line 2); 3 left"
     assert str(reports["test"]) == "1 read from test.tsv"

@@ -39,7 +39,7 @@ def test_the_sentences_of_a_text_are_the_text(text: str, language: str) -> None:
 @pytest.mark.parametrize(
     ("language", "text", "parts"),
     [
-        ("de", "Er kam am 3. Mai, z. B. zu Fuß.  Sie ging!\tWarum? Darum.", 4),
+        ("de", "Er kam am 3. Mai.  Sie ging!\tWarum? Darum.", 4),
         ("de_DE", "Dr. Meier kam. Er ging.", 2),
         ("de", "ein hund läuft. eine frau sitzt.", 2),  # without capitals the rules of German see no end
         ("en", "Mr. Smith has 3.5 dogs. They bark.", 2),

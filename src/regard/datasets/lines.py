@@ -75,7 +75,7 @@ def bare_lines(file: Any) -> Iterator[bytes]:
     begins = True
     for line in iter(more, b""):
         if begins:
-            begins, line = False, line.removeprefix(BOM_UTF8)
+            begins, line = False, line.removeprefix(BOM_UTF8)  # noqa: PLW2901
         if len(line) <= LONGEST or line.endswith(b"\n"):
             yield line.rstrip(b"\r\n")
         else:
