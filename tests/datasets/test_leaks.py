@@ -12,23 +12,8 @@ from regard.datasets.files.leaks import PAIR, SOURCE, normal
 from regard.datasets.pairs import Pair
 
 CHANCE = Random(5)
-WORDS = [
-    "ein",
-    "Hund",
-    "läuft",
-    "über",
-    "die",
-    "Wiese",
-    "zwei",
-    "Männer",
-    "grüßen",
-    "Frau",
-    "Ⅻ",
-    "ﬁnden",
-    "Straße",
-    "café",
-    "Ångström",
-]
+WORDS = ["ein", "Hund", "läuft", "über", "die", "Wiese", "zwei", "Männer", "grüßen"]
+WORDS += ["Frau", "Ⅻ", "ﬁnden", "Straße", "café", "Ångström"]
 KINDS: dict[str, Callable[[Pair], Pair]] = {
     "pair": lambda pair: pair,
     "another target": lambda pair: (pair[0], pair[1] + " indeed"),
