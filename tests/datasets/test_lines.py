@@ -3,12 +3,13 @@
 import gzip
 import io
 import lzma
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from regard.datasets.lines import as_text, bare_lines, packed_or_plain, raw_lines
+from regard.datasets.lines import LONGEST, OVERLONG, as_text, bare_lines, packed_or_plain, raw_lines
 from regard.errors import InputError
 
 PACK: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
@@ -37,14 +38,28 @@ def test_lines_come_as_they_are_written() -> None:
     class Pipe(io.BytesIO):
         taken = 0
 
-        def __next__(self) -> bytes:
+        def readline(self, size: int | None = -1, /) -> bytes:
             self.taken += 1
-            return super().__next__()
+            return super().readline(size)
 
     pipe = Pipe(b"a\nb\nc\n")
     lines = bare_lines(pipe)
     assert (next(lines), pipe.taken) == (b"a", 1)
     assert (next(lines), pipe.taken) == (b"b", 2)
+
+
+@pytest.mark.parametrize("packed", PACK)
+def test_an_overlong_line_is_passed_over_without_being_held(packed: str, tmp_path: Path) -> None:
+    fits, long = b"x" * LONGEST, b"x" * (40 * LONGEST)
+    file = tmp_path / f"text{packed}"
+    file.write_bytes(PACK[packed](b"\n".join([b"a", long, fits, b"b", fits + b"y", long])))
+    tracemalloc.start()
+    read = [line if line is OVERLONG else line[:2] for line in raw_lines(file)]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert read == [b"a", OVERLONG, b"xx", b"b", OVERLONG, OVERLONG]
+    assert most < 20 * LONGEST  # xz keeps eight of its own
+    assert as_text(OVERLONG) is None
 
 
 @pytest.mark.parametrize("packed", [".gz", ".xz"])

@@ -6,6 +6,7 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ BREAKS = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 MAGIC: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
 PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".xz": lzma.open}
 EVERY = 1000  # lines between two looks at how far a file is read
+LONGEST = 1 << 20  # bytes of a line; of a longer one no more is ever held
+OVERLONG = b"\xff over-long"
+"""What stands for a line that was too long to be read. It is no UTF-8: who forgets it takes it for no text."""
 
 
 class Meter:
@@ -65,10 +69,19 @@ def head(path: Path, most: int) -> bytes:
         return file.read(most)
 
 
-def bare_lines(file: Iterable[bytes]) -> Iterator[bytes]:
-    """The same of an open file or a pipe, as its lines come."""
-    for number, line in enumerate(file):
-        yield (line if number else line.removeprefix(BOM_UTF8)).rstrip(b"\r\n")
+def bare_lines(file: Any) -> Iterator[bytes]:
+    """The same of an open file or a pipe, as its lines come; OVERLONG for those that are longer than a text can be."""
+    more = partial(file.readline, LONGEST + 1)
+    begins = True
+    for line in iter(more, b""):
+        if begins:
+            begins, line = False, line.removeprefix(BOM_UTF8)  # noqa: PLW2901
+        if len(line) <= LONGEST or line.endswith(b"\n"):
+            yield line.rstrip(b"\r\n")
+        else:
+            while (rest := more()) and not rest.endswith(b"\n"):
+                pass
+            yield OVERLONG
 
 
 def as_text(line: bytes) -> str | None:
@@ -100,7 +113,7 @@ def unpacked(plain: BufferedIOBase, path: Path) -> Iterator[BufferedIOBase]:
     """What is in an open file, by the ending of its name."""
     if path.suffix in PACKED:
         with PACKED[path.suffix](plain) as file:
-            yield file
+            yield BufferedReader(file)  # its lines are cut by C
     else:
         yield plain
 

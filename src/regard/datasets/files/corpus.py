@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.datasets.data import Report
-from regard.datasets.files.sources import EMPTY, MISFIT, NOT_UTF8, JsonLines, Source
+from regard.datasets.files.sources import EMPTY, MISFIT, NOT_UTF8, TOO_LONG, JsonLines, Source
 from regard.datasets.files.suspect import looks_like
 from regard.datasets.lines import Meter
 from regard.datasets.pairs import Pair
@@ -36,7 +36,7 @@ class Corpus:
         before, report.files, report.unit = 0, self.names, "line"
         for source in self.sources:
             report.rows_before.append(before)
-            bad, rows, line = {NOT_UTF8: 0, MISFIT: 0, EMPTY: 0}, 0, 0
+            bad, rows, line = {NOT_UTF8: 0, MISFIT: 0, EMPTY: 0, TOO_LONG: 0}, 0, 0
             for rows, (line, found) in enumerate(source.rows(meter), 1):  # noqa: B007  (counted on behind the loop)
                 if meter is not None:
                     meter.line()

@@ -7,11 +7,12 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from regard.datasets.lines import Meter, as_text, raw_lines
+from regard.datasets.lines import LONGEST, OVERLONG, Meter, as_text, raw_lines
 from regard.datasets.pairs import Pair
 from regard.errors import InputError
 
 NOT_UTF8, MISFIT, EMPTY = "not UTF-8", "not in the form of the others", "empty"
+TOO_LONG = f"in a line over {LONGEST >> 20} MiB"
 FIRST = 100  # rows looked at to know a file
 
 Found = Pair | str
@@ -53,9 +54,7 @@ class Source(ABC):
 
     def culprit(self) -> Path:
         """The file whose lines are not UTF-8."""
-        return next(
-            (file for file in self.files if any(as_text(line) is None for line in raw_lines(file))), self.files[0]
-        )
+        return next((file for file in self.files if any(_not_utf8(line) for line in raw_lines(file))), self.files[0])
 
 
 class Parallel(Source):
@@ -77,7 +76,10 @@ class Parallel(Source):
                     "line n of one must be the translation of line n of the other"
                 )
             texts = as_text(first), as_text(second)
-            yield number + 1, NOT_UTF8 if texts[0] is None or texts[1] is None else (texts[0], texts[1])
+            if texts[0] is None or texts[1] is None:
+                yield number + 1, no_text(first if texts[0] is None else second)
+            else:
+                yield number + 1, (texts[0], texts[1])
 
 
 class JsonLines(Source):
@@ -114,11 +116,20 @@ class JsonLines(Source):
             if not line.strip():
                 yield number, EMPTY
             elif as_text(line) is None:
-                yield number, NOT_UTF8
+                yield number, no_text(line)
             else:
                 table = _table(line) or {}
                 one, other = (table.get(key) for key in self.keys)
                 yield number, (one, other) if _is_text(one) and _is_text(other) else MISFIT
+
+
+def no_text(line: bytes) -> str:
+    """Why a line cannot be read."""
+    return TOO_LONG if line is OVERLONG else NOT_UTF8
+
+
+def _not_utf8(line: bytes) -> bool:
+    return line is not OVERLONG and as_text(line) is None
 
 
 def _table(line: bytes) -> dict[str, Any] | None:

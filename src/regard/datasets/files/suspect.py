@@ -30,7 +30,7 @@ def refuse_no_text(path: Path) -> None:
     encoding = _utf16(first)
     if encoding:
         raise InputError(f"{path}: not UTF-8; it looks like {encoding.upper()}: {convert(path, encoding)}")
-    if b"\r" in first and b"\n" not in first and first.count(b"\r") > 1:
+    if b"\r" in first.rstrip(b"\r") and b"\n" not in first:
         raise InputError(f"{path}: its lines end in CR alone; write it anew: tr '\\r' '\\n' < {path.name} > NEW")
     strange = sum(byte < 32 and byte not in USUAL for byte in first)
     if strange > MOST_STRANGE * len(first) and strange > 16:

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from regard.datasets.files.columns import Asked, Columns, choose
-from regard.datasets.files.sources import EMPTY, FIRST, MISFIT, NOT_UTF8, Found, Source
-from regard.datasets.lines import Meter, as_text, raw_lines
+from regard.datasets.files.sources import EMPTY, FIRST, MISFIT, NOT_UTF8, TOO_LONG, Found, Source, no_text
+from regard.datasets.lines import LONGEST, OVERLONG, Meter, as_text, raw_lines
 from regard.errors import InputError
 
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+csv.field_size_limit(LONGEST)  # so that a long cell is dropped and counted like a long line anywhere
+
+Record = list[str] | str
+"""The cells of a row, or why there are none."""
 
 
 class Table(Source):
@@ -24,8 +28,8 @@ class Table(Source):
         self.asked = asked
 
     @abstractmethod
-    def records(self, meter: Meter | None = None) -> Iterator[tuple[int, list[str] | None]]:
-        """All rows as cells, with the lines they begin at; None for what is no text."""
+    def records(self, meter: Meter | None = None) -> Iterator[tuple[int, Record]]:
+        """All rows as cells, with the lines they begin at."""
 
     @abstractmethod
     def no_columns(self, lines: list[str]) -> InputError:
@@ -34,9 +38,8 @@ class Table(Source):
     @cached_property
     def columns(self) -> Columns:
         """Which of them are source and target."""
-        first = [
-            (number, cells) for number, cells in islice(self.records(), FIRST) if cells and any(map(str.strip, cells))
-        ]
+        rows = [(number, cells) for number, cells in islice(self.records(), FIRST) if isinstance(cells, list)]
+        first = [(number, cells) for number, cells in rows if any(map(str.strip, cells))]
         if first and all(len(cells) == 1 for _, cells in first):
             raise self.no_columns([cells[0] for _, cells in first])
         return choose(first, self.asked, self.files[0])
@@ -61,22 +64,20 @@ class Table(Source):
         for number, cells in self.records(meter):
             if number == columns.header:
                 continue
-            texts = columns.pick(cells) if cells is not None else None
-            if texts is not None:
-                yield number, texts
-            elif cells is None:
-                yield number, NOT_UTF8
-            else:
-                yield number, MISFIT if any(cell.strip() for cell in cells) else EMPTY
+            if isinstance(cells, str):
+                yield number, cells
+                continue
+            texts = columns.pick(cells)
+            yield number, texts or (MISFIT if any(cell.strip() for cell in cells) else EMPTY)
 
 
 class Tsv(Table):
     """A row a line, its columns apart by tabs."""
 
-    def records(self, meter: Meter | None = None) -> Iterator[tuple[int, list[str] | None]]:
+    def records(self, meter: Meter | None = None) -> Iterator[tuple[int, Record]]:
         for number, line in enumerate(raw_lines(self.files[0], meter), 1):
             text = as_text(line)
-            yield number, None if text is None else text.split("\t")
+            yield number, no_text(line) if text is None else text.split("\t")
 
     def no_columns(self, lines: list[str]) -> InputError:
         commas = next((mark for mark in ",;" if all(mark in line for line in lines)), None)
@@ -90,18 +91,19 @@ class Tsv(Table):
 class Csv(Table):
     """Columns apart by commas or semicolons, cells in quotes where they hold one; line breaks in cells are spaces."""
 
-    def records(self, meter: Meter | None = None) -> Iterator[tuple[int, list[str] | None]]:
+    def records(self, meter: Meter | None = None) -> Iterator[tuple[int, Record]]:
         yield from self._cut(self._mark, meter)
 
-    def _cut(self, mark: str, meter: Meter | None = None) -> Iterator[tuple[int, list[str] | None]]:
-        # What is not UTF-8 passes the reader as it is and is told by what it left behind.
-        lines = (line.decode("utf-8", "surrogateescape") + "\n" for line in raw_lines(self.files[0], meter))
+    def _cut(self, mark: str, meter: Meter | None = None) -> Iterator[tuple[int, Record]]:
+        lines = _Lines(self.files[0], meter)
         reader, number = csv.reader(lines, delimiter=mark, strict=True), 1
         try:
             for cells in reader:
                 whole = not any("\udc80" <= letter <= "\udcff" or letter == "\0" for cell in cells for letter in cell)
-                yield number, [cell.replace("\n", " ") for cell in cells] if whole else None
+                why = TOO_LONG if lines.overlong else "" if whole else NOT_UTF8
+                yield number, why or [cell.replace("\n", " ") for cell in cells]
                 number = reader.line_num + 1
+                lines.overlong, lines.held = False, 0
         except csv.Error as error:
             raise InputError(
                 f"{self.files[0]}: line {number:,}: a quote is not closed, or stands inside a cell ({error})\n"
@@ -138,3 +140,24 @@ class Csv(Table):
 
     def layout(self) -> list[Any]:
         return ["csv", self._mark, self.columns.places, self.columns.width, self.columns.header]
+
+
+class _Lines:
+    """Lines as the reader of CSV wants them. What is not UTF-8 passes it as it is, told by what it left behind."""
+
+    def __init__(self, file: Path, meter: Meter | None) -> None:
+        self.file, self.overlong, self.held = file, False, 0
+        self._lines = raw_lines(file, meter)
+
+    def __iter__(self) -> "_Lines":
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.held += len(line)
+        if self.held > 2 * LONGEST:
+            raise csv.Error("a row over many lines that has no end")
+        if line is OVERLONG:
+            self.overlong = True
+            return "\n"
+        return line.decode("utf-8", "surrogateescape") + "\n"
