@@ -40,7 +40,7 @@ def _there(path: Path) -> Path:
 
 def _read(path: Path) -> Iterator[str]:
     name = "the pipe" if path == PIPE else path
-    lines = pipe_lines(_pipe()) if path == PIPE else raw_lines(path)
+    lines = pipe_lines(_pipe()) if path == PIPE else _lines(path)
     for number, line in enumerate(lines, 1):
         if line is OVERLONG:
             raise InputError(f"{name}: line {number}: over {LONGEST >> 20} MiB; what came before it is translated")
@@ -48,6 +48,15 @@ def _read(path: Path) -> Iterator[str]:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"{name}: line {number}: not UTF-8; what came before it is translated") from error
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Of a file, or of a pipe that has a name, such as a shell's <(…): it is read once, as its lines come."""
+    if not path.is_fifo():
+        yield from raw_lines(path)
+        return
+    with path.open("rb") as pipe:
+        yield from pipe_lines(pipe)
 
 
 def _pipe() -> Any:

@@ -11,7 +11,8 @@ from regard.listener import SILENT, Listener
 from regard.recipe.read import is_run
 from regard.run.card import card
 from regard.run.checkpoint import Checkpoint
-from regard.run.create import CHECKPOINTS, check_new, discard
+from regard.run.create import check_new, discard
+from regard.run.lock import CHECKPOINTS
 from regard.run.run import Run
 
 CARD = "README.md"
