@@ -126,7 +126,7 @@ class Translation(Task):
         if self.kept is None:
             return int(self._encoded("train").sides[0].lengths.max())
         longest = parse_json(self.kept.get(FACTS, b""), FACTS).get("longest")
-        if not isinstance(longest, int) or longest < 1:
+        if not isinstance(longest, int) or not 1 <= longest <= self.max_length:
             raise InputError(f"{FACTS}: damaged: no length of the longest source in it")
         return longest
 
