@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import get_args
 
 from regard.datasets.data import Data, Split
+from regard.datasets.overlong import too_long
 from regard.decoding.resize import beam_keys
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
@@ -117,11 +118,12 @@ def translate(
     n_best: int = 1,
     device: str | None = None,
     int8: bool = False,
+    split: bool | None = None,
     listener: Listener = SILENT,
 ) -> list[Translated]:
     """Translate a text or several, of any length, with a trained run: as many answers, in their order."""
     rows = checked(texts)
-    trained = opened(run, *overrides, beam=beam, device=device, int8=int8, listener=listener)
+    trained = opened(run, *overrides, *split_keys(split), beam=beam, device=device, int8=int8, listener=listener)
     translator = translator_of(trained).resized(beam, n_best)
     found: dict[int, Translated] = {}
     for number, one in translator.stream(rows):
@@ -130,13 +132,20 @@ def translate(
     return [found[number] for number in range(len(rows))]
 
 
+def split_keys(split: bool | None) -> list[str]:
+    """What to split into sentences, or not to, asks of a recipe."""
+    if not isinstance(split, bool | None):
+        raise InputError(f"split: wanted True, False or None, given {named(split)}")
+    return [] if split is None else [f"task.split={'always' if split else 'never'}"]
+
+
 def align(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:
     """Where a translator looks while it writes `target`, or what it would write itself."""
     (asked,), said = checked([source]), checked([target])[0]
     if not asked.strip():
         raise InputError("nothing to look at: the source is empty")
     translator = translator_of(opened(run, device=device))
-    return translator.align(asked, said or translator.translate([asked])[0].text)
+    return translator.align(asked, said) if said else translator.look(translator.translate([asked])[0])
 
 
 def translator_of(run: RunLike) -> Translator:
@@ -167,6 +176,8 @@ def _text(text: str, place: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"{place}: not Unicode text: {text[error.start : error.end]!r} in it") from error
+    if why := too_long(text):
+        raise InputError(f"{place}: {why}")
     return text
 
 

@@ -69,14 +69,27 @@ def test_an_argument_that_is_no_text_is_refused(trained: tuple[Path, Done]) -> N
     refused(3, r"text 2 is not UTF-8: b'caf\xff'", "translate", str(trained[0]), "a", "caf\udcff")
 
 
-def test_the_line_that_is_no_text_is_named_after_all_before_it_is_answered(
+def test_a_line_that_is_no_text_is_named_and_answered_like_all(
     trained: tuple[Path, Done], answers: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "in.txt").write_bytes(b"a b c\nd e\ncaf\xe9\na\n")
     for words, given in ((["--file", str(tmp_path / "in.txt")], b""), ([], (tmp_path / "in.txt").read_bytes())):
         done = regard("translate", str(trained[0]), *words, given=given)
-        assert (done.code, done.lines) == (3, answers)
+        assert (done.code, done.lines[:2], len(done.lines)) == (0, answers, 4)
+        assert done.lines[2:] == regard("translate", str(trained[0]), "caf\ufffd", "a").lines
         assert "line 3: not UTF-8" in done.err
+
+
+def test_a_text_without_end_is_refused_and_all_others_are_answered(
+    trained: tuple[Path, Done], answers: list[str]
+) -> None:
+    given = b"a b c\n" + b"a " * 600_000 + b"\nd e\n"
+    done = regard("translate", str(trained[0]), given=given)
+    assert (done.code, done.lines) == (3, [answers[0], "", answers[1]])
+    said = ["the pipe: line 2: not translated: over 1 MiB; break it into lines"]
+    assert done.err.splitlines() == [*said, "regard: 1 text was not translated"]
+    rows = [json.loads(line) for line in regard("translate", str(trained[0]), "--json", given=given).lines]
+    assert ["refused" in row for row in rows] == [False, True, False]
 
 
 def test_an_empty_file_is_told(trained: tuple[Path, Done], tmp_path: Path) -> None:
@@ -152,8 +165,7 @@ def test_a_fixed_vector_answers_and_says_that_it_looks_nowhere(tmp_path: Path) -
     plain = regard("translate", str(tmp_path / "run"), "a b", "c")
     drawn = regard("translate", str(tmp_path / "run"), "a b", "c", "--attention")
     assert (drawn.code, drawn.lines) == (0, plain.lines)
-    assert drawn.err == (
-        "--attention: this model has no attention to the source to draw: it knows it by one fixed vector\n"
-    )
+    said = "--attention: this model has no attention to the source to draw: it knows it by one fixed vector"
+    assert [line for line in drawn.err.splitlines() if "attention" in line] == [said]
     rows = regard("translate", str(tmp_path / "run"), "a b", "--attention", "--json")
     assert "attention" not in json.loads(rows.out)

@@ -211,13 +211,5 @@ def test_weights_that_are_a_pickle_are_refused_and_not_opened(run: Path, tmp_pat
 
 
 def test_what_cannot_be_read_or_written_is_told(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "latin").write_bytes("a b\nä\n".encode("latin-1"))
-    done = regard("translate", str(run), "--file", str(tmp_path / "latin"))
-    assert (done.code, done.err) == (
-        3,
-        f"regard: {tmp_path / 'latin'}: line 2: not UTF-8; what came before it is translated\n",
-    )
-    assert done.out == regard("translate", str(run), "a b").out  # what came before is answered
-    refused(3, "the pipe: line 1: not UTF-8", "translate", str(run), given=b"\xff\xfe\n")
     refused(3, "none: no such file", "translate", str(run), "--file", str(tmp_path / "none"))
     refused(3, "none.letters: no such file", "evaluate", str(run), "--on", str(tmp_path / "none"))

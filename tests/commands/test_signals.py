@@ -1,12 +1,15 @@
 """Signals that come twice or thrice, while a library works that hears none, or where they are to be ignored."""
 
+import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from spoken import end
-from started import TRAIN, How, Started, Zygote, until
+from started import PATIENCE, TRAIN, How, Started, Zygote, until
 
 from regard.run import Run
 from regard.training import loop
@@ -29,6 +32,20 @@ def step(self, number):
     time.sleep(0.15)
     return inner(self, number)
 Learner.step = step
+"""
+
+
+CLEARING = """
+import time
+from pathlib import Path
+from regard.commands.signals import Signals
+Signals().hear()
+try:
+    Path("ready").touch()
+    time.sleep(3600)
+finally:
+    Path("clearing").touch()
+    time.sleep(3600)  # what is half made takes long to be cleared away
 """
 
 
@@ -92,6 +109,23 @@ def test_a_library_that_hears_nothing_does_not_keep_a_signal_waiting(number: int
         assert len(process.err.decode().splitlines()) == 1
         assert process.at_once  # nobody waits for it
     assert not (home / "run").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_waits_for_nothing(number: int, tmp_path: Path) -> None:
+    """Not even for what the first has begun to clear away."""
+    command = [sys.executable, "-c", CLEARING]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=os.environ) as process:
+        try:
+            until((tmp_path / "ready").exists, lambda: "its beginning")
+            process.send_signal(number)
+            until((tmp_path / "clearing").exists, lambda: "the first signal to be heard")
+            process.send_signal(number)
+            assert process.wait(PATIENCE) == 128 + number
+            assert process.stderr is not None
+            assert process.stderr.read() == b""
+        finally:
+            process.kill()
 
 
 def test_what_is_ignored_from_outside_stays_ignored(zygote: Zygote, home: Path) -> None:

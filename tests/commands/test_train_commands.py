@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -99,6 +100,12 @@ def wait_for(there: Path, text: str, process: subprocess.Popen[str]) -> None:
     raise AssertionError(f"{there} never said {text}")
 
 
+def seconds_of(process: int) -> float:
+    """How long a process has worked so far, outside the system."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_stopped_from_outside_it_saves_says_how_to_go_on_and_ends_the_same(tmp_path: Path) -> None:
     """A real process, by SIGTERM."""
@@ -107,10 +114,14 @@ def test_stopped_from_outside_it_saves_says_how_to_go_on_and_ends_the_same(tmp_p
     command = [sys.executable, "-m", "regard", "train", *words, "--out", str(tmp_path / "cut")]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     with subprocess.Popen(command, env=environment, **pipes) as process:
         wait_for(tmp_path / "cut" / "log.jsonl", '"step": 20', process)
+        worked = seconds_of(process.pid)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
+    worked = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before - worked
+    assert worked < 5  # seconds of its own work: on a machine with nothing else to do, those of the clock
     assert process.returncode == 143
     assert err == ""
     stopped = Run.open(tmp_path / "cut").checkpoints()[0].step

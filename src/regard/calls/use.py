@@ -47,6 +47,7 @@ def translate(
     n_best: int = 1,
     device: str | None = None,
     int8: bool = False,
+    split: bool | None = None,
     progress: bool | None = None,
     listener: Listener | None = None,
 ) -> list[Translated]:
@@ -54,12 +55,13 @@ def translate(
 
     `beam` is the number of hypotheses (1 is greedy, 0 as the recipe says), `n_best` how many of them are returned;
     `overrides` such as `"decoding.length_penalty=0.6"` change what else the recipe says of answering. `device` is cpu,
-    cuda, cuda:1 or auto, and `int8` makes it faster on a CPU. `progress` shows how far it is: None does so in a
-    notebook only.
+    cuda, cuda:1 or auto, and `int8` makes it faster on a CPU. `split` translates sentence by sentence, or not; None
+    does so where the run learnt from single sentences. `progress` shows how far it is: None does so in a notebook
+    only. A translation that ended only because it may not become longer is `cut_short`.
     """
     with work_heard(progress, listener) as heard:
         return verbs.translate(
-            run, texts, *overrides, beam=beam, n_best=n_best, device=device, int8=int8, listener=heard
+            run, texts, *overrides, beam=beam, n_best=n_best, device=device, int8=int8, split=split, listener=heard
         )
 
 

@@ -3,16 +3,26 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from regard.datasets.lines import LONGEST, OVERLONG, pipe_lines, raw_lines
+from regard.datasets.lines import OVERLONG, pipe_lines, raw_lines
+from regard.datasets.overlong import TOO_LONG, too_long
 from regard.disk import place
 from regard.errors import InputError
 
 PIPE = Path("-")
 
 
-def asked_lines(texts: list[str], files: list[Path]) -> Iterator[str]:
+class Asked(NamedTuple):
+    """A text, where it stood, whether some of its bytes were no text (they stand as � in it), or why there is none."""
+
+    text: str
+    place: str
+    damaged: bool = False
+    refused: str = ""
+
+
+def asked_lines(texts: list[str], files: list[Path]) -> Iterator[Asked]:
     """The texts in their order; what cannot be one is refused here, before anything is loaded, as far as is known."""
     if texts and files:
         raise InputError(f"texts and --file {files[0]}: say what to translate in one way, not in two")
@@ -23,7 +33,7 @@ def asked_lines(texts: list[str], files: list[Path]) -> Iterator[str]:
             shown = text.encode("utf-8", "surrogateescape")[:40]
             raise InputError(f"text {number} is not UTF-8: {shown!r}; convert it first, with iconv, say") from error
     if texts:
-        return iter(texts)
+        return (Asked(text, f"text {number}", refused=too_long(text)) for number, text in enumerate(texts, 1))
     if not files and sys.stdin.isatty():
         raise InputError("nothing to translate: give a text, --file, or a pipe")
     paths = [file if file == PIPE else _there(place(file)) for file in files or [PIPE]]
@@ -38,16 +48,18 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _read(path: Path) -> Iterator[str]:
+def _read(path: Path) -> Iterator[Asked]:
     name = "the pipe" if path == PIPE else path
     lines = pipe_lines(_pipe()) if path == PIPE else _lines(path)
     for number, line in enumerate(lines, 1):
+        where = f"{name}: line {number:,}"
         if line is OVERLONG:
-            raise InputError(f"{name}: line {number}: over {LONGEST >> 20} MiB; what came before it is translated")
+            yield Asked("", where, refused=TOO_LONG)
+            continue
         try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{name}: line {number}: not UTF-8; what came before it is translated") from error
+            yield Asked(line.decode("utf-8"), where)
+        except UnicodeDecodeError:
+            yield Asked(line.decode("utf-8", "replace"), where, damaged=True)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

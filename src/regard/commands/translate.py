@@ -4,17 +4,19 @@ import json as jsons
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from regard.commands.completing import runs as complete_runs
 from regard.commands.show import console
 from regard.commands.shown import Shown
+from regard.commands.warned import CUT_SHORT, DAMAGED, Warned
 from regard.datasets.lines import one_line
 from regard.errors import InputError
 
 if TYPE_CHECKING:
+    from regard.commands.asked import Asked
     from regard.looking.alignment import Alignment
     from regard.tasks.translation import Translated, Translator
 
@@ -45,10 +47,18 @@ def translate(
     device: Device = "auto",
     int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
     shortlist: Annotated[bool, typer.Option("--shortlist", help="Score only likely words: faster.")] = False,
+    split: Annotated[
+        bool | None,
+        typer.Option(
+            "--split/--no-split",
+            help="Translate sentence by sentence; if not said, where the run learnt from single sentences.",
+            show_default=False,
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON line per text, for machines.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Translate with a trained run: order and empty lines are kept, long texts are split into sentences.
+    """Translate with a trained run: a line for every line, in their order; texts are split into sentences.
 
     regard translate runs/mine 'Guten Abend.' --beam 5 --set decoding.length_penalty=0.6
 
@@ -57,11 +67,11 @@ def translate(
     from regard.commands.asked import asked_lines
     from regard.commands.waiting import waiting
     from regard.decoding.resize import check_sizes
-    from regard.verbs import opened, translator_of
+    from regard.verbs import opened, split_keys, translator_of
 
     check_sizes(beam, n_best)
     lines = asked_lines(_no_keys(text or []), file or [])
-    keys = [*(set_ or ()), *(["task.shortlist=true"] if shortlist else [])]
+    keys = [*(set_ or ()), *(["task.shortlist=true"] if shortlist else []), *split_keys(split)]
     with Shown(quiet) as heard:
         trained = opened(run, *keys, beam=beam, device=device, int8=int8, listener=heard)
         translator = translator_of(trained).resized(beam, n_best)
@@ -70,6 +80,7 @@ def translate(
             writer.answer(some)
         if not writer.shown:
             heard.say("nothing was translated: there was no line")
+        writer.warned.sum_up()
 
 
 def _no_keys(texts: list[str]) -> list[str]:
@@ -85,43 +96,52 @@ class _Writer:
 
     def __init__(self, translator: "Translator", heard: Shown, n_best: int, attention: bool, json: bool) -> None:
         self.translator, self.heard, self.n_best, self.attention, self.json = translator, heard, n_best, attention, json
-        self.shown = 0
+        self.shown, self.warned = 0, Warned(heard)
 
-    def answer(self, texts: list[str]) -> None:
+    def answer(self, asked: "list[Asked]") -> None:
         """Some more texts."""
         ready: dict[int, Translated] = {}
         first = self.shown
+        texts = ["" if each.refused else each.text for each in asked]
         for number, found in self.translator.stream(texts, first=first):
             ready[first + number] = found
             while self.shown in ready:
                 self.heard.clear()
-                self._write(ready.pop(self.shown))
+                self._write(ready.pop(self.shown), asked[self.shown - first])
                 self.shown += 1
             if not sys.stdout.isatty():  # else the answers themselves are what is seen
                 self.heard.at("translating", self.shown)
 
-    def _write(self, found: "Translated") -> None:
+    def _write(self, found: "Translated", asked: "Asked") -> None:
         best = list(zip(found.texts, found.scores, strict=True))
+        refusal = asked.refused and f"not translated: {asked.refused}"
+        for told, why in ((refusal, refusal), (asked.damaged, DAMAGED), (found.cut_short, CUT_SHORT)):
+            if told:
+                self.warned.of(why, asked.place)
         if self.json:
-            row = {"source": found.source, "translations": [{"text": text, "score": score} for text, score in best]}
-            seen = self._seen(found)
+            row: dict[str, Any] = {"source": asked.text, "cut_short": found.cut_short}
+            row["translations"] = [{"text": text, "score": score} for text, score in best]
+            row |= {"refused": refusal} if refusal else {}
+            seen = self._seen(found, asked.place)
             print(jsons.dumps(row | ({"attention": vars(seen)} if seen else {}), ensure_ascii=False), flush=True)
             return
         for text, score in best:
             line = one_line(text)
             print(line if self.n_best == 1 else f"{score:.3f}\t{line}", flush=True)
-        if (seen := self._seen(found)) is not None:
+        if (seen := self._seen(found, asked.place)) is not None:
             console.print(f"\n{seen}\n", soft_wrap=True)  # a picture in letters: torn, it says nothing
 
-    def _seen(self, found: "Translated") -> "Alignment | None":
+    def _seen(self, found: "Translated", place: str) -> "Alignment | None":
         """Where it looked; a model that looks nowhere says so once, and answers all the same."""
-        if not self.attention or not found.source.strip():
+        if not self.attention or not found.parts:
             return None
-        from regard.looking.alignment import NoAttentionError
+        from regard.looking.alignment import NoAttentionError, TooLongError
 
         try:
-            return self.translator.align(found.source, found.text)
+            return self.translator.look(found)
         except NoAttentionError as error:
             self.attention = False
             self.heard.say(f"--attention: {error}")
-            return None
+        except TooLongError as error:
+            self.heard.say(f"{place}: --attention: {error}")
+        return None

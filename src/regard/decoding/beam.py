@@ -103,7 +103,7 @@ class Beam(Search):
             for row, line, token, stops, log_prob, age in noted:
                 before = line[len(line) - age + 1 :]
                 score = log_prob / age**self.length_penalty
-                hypothesis = Hypothesis(before if stops else [*before, token], log_prob, score)
+                hypothesis = Hypothesis(before if stops else [*before, token], log_prob, score, stops)
                 running.active[row].ended.append(hypothesis)
         going: list[int] = []
         events: list[Event] = []

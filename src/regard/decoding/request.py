@@ -16,6 +16,8 @@ class Hypothesis:
     tokens: list[int]
     log_prob: float
     score: float
+    ended: bool = True
+    """Whether it came to its end, and was not just as long as it may be."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def _finished(running: Running, row: int, stopped: bool) -> Finished:
     steps, log_prob = int(running.age[row]), float(running.scores[row])
     line = running.written[row, running.written.shape[1] - steps :].tolist()
     tokens = line[:-1] if stopped else line
-    return Finished(running.active[row].place, [Hypothesis(tokens, log_prob, log_prob / steps)])
+    return Finished(running.active[row].place, [Hypothesis(tokens, log_prob, log_prob / steps, stopped)])
 
 
 class Greedy(OneByOne):

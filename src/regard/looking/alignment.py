@@ -15,10 +15,15 @@ from regard.model.watch import watch
 from regard.pictures import canvas, check_ending, plain, write
 
 SHADES = " ░▒▓█"
+MOST = 1_000_000  # weights that are shown at once
 
 
 class NoAttentionError(InputError):
     """Of a model that looks nowhere nothing can be drawn; it answers all the same."""
+
+
+class TooLongError(InputError):
+    """Nobody could see anything in a picture of so much text."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,26 @@ def align(model: Seq2Seq, source: Sequence[int], inputs: Sequence[int]) -> list[
         raise NoAttentionError("this model has no attention to the source to draw: it knows it by one fixed vector")
     weights: list[list[float]] = torch.stack([look[0].mean(0) for look in looks]).mean(0).tolist()
     return weights
+
+
+def check_drawable(source: int, target: int) -> None:
+    """Refuse as many source and target tokens as make a picture in which nothing is seen."""
+    if source * target > MOST:
+        raise TooLongError(f"too long to draw: {target:,} tokens that look at {source:,}")
+
+
+def beside(parts: Sequence[Alignment]) -> Alignment:
+    """Those of the pieces of a text as one: what was written for a piece looked at nothing of the others."""
+    width = sum(len(part.source) for part in parts)
+    rows: list[list[float]] = []
+    before = 0
+    for part in parts:
+        behind = width - before - len(part.source)
+        rows += [[0.0] * before + weights + [0.0] * behind for weights in part.weights]
+        before += len(part.source)
+    return Alignment(
+        [word for part in parts for word in part.source], [word for part in parts for word in part.target], rows
+    )
 
 
 def _across(name: str) -> bool:

@@ -145,7 +145,12 @@ def test_the_task_says_what_the_model_and_the_run_need(task: Translation) -> Non
     assert task.sizes() == {"source_vocab_size": LEAST + 4, "target_vocab_size": LEAST + 4}
     files = task.files()
     assert set(files) == {"tokenizer.json", "translation.json", "shortlist.safetensors"}
-    assert json.loads(files["translation.json"]) == {"longest": 5, "source": "letters", "target": "reverse"}
+    assert json.loads(files["translation.json"]) == {
+        "longest": 5,
+        "single": 1.0,
+        "source": "letters",
+        "target": "reverse",
+    }
     assert files["tokenizer.json"] == task.tokenizers.files()["tokenizer.json"]
 
 
@@ -214,7 +219,8 @@ def test_what_becomes_of_the_data_is_reported(tmp_path: Path) -> None:
     assert reports["train"].kept == 14
     assert str(reports["train"]) == (
         "17 read from train.tsv, 3 dropped: 1 empty (line 6), 1 not in the form of the others (line 8), "
-        "1 over 3 tokens (line 7); 14 left; in 9 pairs source and target are the same"
+        "1 over 3 tokens (line 7); 14 left; in 9 pairs source and target are the same; "
+        "100 % of sources are one sentence"
     )
     assert str(reports["valid"]) == (
         "3 read from valid.tsv, 2 dropped: 1 empty (line 2), 1 over 3 tokens (line 3); 1 left; "

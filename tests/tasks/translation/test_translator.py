@@ -145,15 +145,47 @@ def test_empty_lines_stay_empty_and_in_their_place(translator: Translator) -> No
     assert translator.translate([]) == []
 
 
-def test_a_long_text_is_its_sentences(translator: Translator) -> None:
-    sentences = ["ein Hund läuft.", "zwei Männer!", "über die Wiese?", "und…", "한국。"]
-    found, *alone = translator.translate([" ".join(sentences), *sentences])
-    assert found.text == " ".join(one.text for one in alone)
-    assert found.scores == [pytest.approx(sum(one.scores[0] for one in alone) / len(alone))]
-    run_on = translator.translate(["한국。한국。 ein Hund läuft über die"])[0]
-    assert run_on.text == " ".join(
-        one.text for one in translator.translate(["한국。", "한국。", "ein Hund läuft über die"])
-    )
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, n_best=2)], ids=["greedy", "beam"])
+def test_a_text_is_its_sentences_with_the_white_space_they_had(translator: Translator, search: Search) -> None:
+    sentences = ["Ein Hund läuft.", "Zwei Männer!", "Über die Wiese?", "한국。", "Und ein Hund"]
+    gaps = [" ", "\n\n", " \t ", ""]
+    text = "".join(a + b for a, b in zip(sentences, [*gaps, ""], strict=True))
+    splits = replace(translator, search=search, longest=40, split=True, language="de")
+    found, *alone = splits.translate([f"  {text} ", *sentences])
+    assert [len(one.parts) for one in (found, *alone)] == [5, 1, 1, 1, 1, 1]
+    for n in range(len(found.texts)):
+        assert found.texts[n] == "".join(
+            a + b for a, b in zip([one.texts[n] for one in alone], [" ", "\n\n", " \t ", " ", ""], strict=True)
+        )
+        assert found.scores[n] == pytest.approx(sum(one.scores[n] for one in alone) / len(alone), abs=1e-5)
+    assert len(replace(splits, split=False).translate([text])[0].parts) == 1
+    assert len(replace(splits, split=False, longest=12).translate([text])[0].parts) > 1
+
+
+def test_where_it_looked_in_several_pieces(translator: Translator) -> None:
+    splits = replace(translator, longest=40, split=True)
+    found = splits.translate(["Ein Hund. Zwei Männer."])[0]
+    seen = splits.look(found)
+    one = len(found.parts[0].source) + 1
+    rows = len(found.parts[0].target) + 1
+    assert len(found.parts) == 2
+    assert len(seen.weights) == len(seen.target)
+    assert {len(row) for row in seen.weights} == {len(seen.source)}
+    assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in seen.weights)
+    assert all(row[one:] == [0.0] * (len(row) - one) for row in seen.weights[:rows])
+    assert all(row[:one] == [0.0] * one for row in seen.weights[rows:])
+
+
+def test_what_hit_its_length_limit_says_so(tokenizers: TokenizerPair) -> None:
+    for ends, cut in ((-99.0, True), (99.0, False)):
+        model = seq2seq("recurrent", len(tokenizers.target), ends=ends)
+        for search in (Greedy(), Beam(beam_size=2), Sample()):
+            translator = Translator(model, tokenizers, LONGEST, search, split=True)
+            assert [one.cut_short for one in translator.translate(["Ein Hund. Ein Hund.", "und", ""])] == [
+                cut,
+                cut,
+                False,
+            ]
 
 
 def test_n_best_are_the_best_first(translator: Translator) -> None:
@@ -210,8 +242,8 @@ def test_an_endless_word_is_cut_and_none_of_it_is_lost(word: str, repeater: Tran
 
 
 def test_a_text_that_fits_is_left_whole(repeater: Translator, seen: list[list[int]]) -> None:
-    repeater.translate(["ein.  Hund!\nund "])
-    assert seen == repeater.tokenizers.source.encode(["ein.  Hund!\nund "])
+    repeater.translate([" ein.  Hund!\nund "])
+    assert seen == repeater.tokenizers.source.encode(["ein.  Hund!\nund"])  # as training has it: nothing around it
 
 
 def test_an_endless_word_is_translated(translator: Translator) -> None:

@@ -10,23 +10,26 @@ from annotated_doc import Doc
 from regard.datasets.data import SPLITS, Report, Split, dice
 from regard.datasets.files.corpus import Corpus, identity
 from regard.datasets.files.find import find
+from regard.datasets.files.leaks import Seen, normal
 from regard.datasets.files.named import Column, FileNames, Names, as_column, as_names
 from regard.datasets.lines import Meter
+from regard.datasets.overlong import ENDLESS, endless
 from regard.datasets.pairs import Pair, Pairs
 from regard.errors import InputError
 from regard.listener import Listener
 from regard.recipe import Number, Share
 
 KEPT = 200_000  # held-out pairs that are remembered rather than read again
-ELSEWHERE = "in data.valid or data.test too"
+VERSION = 2  # of how rows are dealt to splits
 READING = "reading the data"
 
 
 class Files(Pairs):
     """Your own sentence pairs: `train` names `train.de` and `train.en`, or a .tsv, .csv or .jsonl file, or many.
 
-    Each may be packed as .gz or .xz. Without `valid` or `test`, a share of `train` is held out,
-    chosen by the text itself, so that equal pairs never part.
+    Each may be packed as .gz or .xz. Without `valid` or `test`, a share of `train` is held out, chosen by the source
+    itself, so that equal sources never part. What `valid` or `test` has is not learnt, nor is `test` in `valid`;
+    sources that differ in case or white space alone are equal.
     """
 
     more_held_out = "raise data.valid_share or name a file in data.valid"
@@ -112,7 +115,11 @@ class Files(Pairs):
             report.notes.append(f"in {equal:,} pairs source and target are the same")
 
     def _given(self, split: Split, report: Report, meter: Meter | None = None) -> Iterator[tuple[int, Pair]]:
+        examined = self._tested if split == "valid" else None
         for number, pair in self._corpus(split).pairs(report, meter):
+            if examined is not None and (why := examined.why(normal(pair[0]), pair[1])):
+                report.drop(why, number)
+                continue
             report.keep()
             yield number, pair
 
@@ -125,23 +132,34 @@ class Files(Pairs):
     def _dealt(self, report: Report, meter: Meter | None = None) -> Iterator[tuple[Split, int, Pair]]:
         """All pairs of the training files that no other file has, each with the split it falls to."""
         elsewhere = self._elsewhere
+        alone = not elsewhere and not any(self.shares)
         for number, pair in self._corpus("train").pairs(report, meter):
-            if hash(pair) in elsewhere:
-                report.drop(ELSEWHERE, number)
+            source = "" if alone else normal(pair[0])
+            why = ENDLESS if endless(pair[0]) or endless(pair[1]) else ""
+            if why := why or next(filter(None, (seen.why(source, pair[1]) for seen in elsewhere)), ""):
+                report.drop(why, number)
             else:
-                yield self._side(pair), number, pair
+                yield self._side(source), number, pair
 
     @cached_property
-    def _elsewhere(self) -> frozenset[int]:
-        """The pairs of validation and test files, by hash."""
-        held: list[Split] = [split for split in ("valid", "test") if self.named[split]]
-        return frozenset(hash(pair) for split in held for _, pair in self._corpus(split).pairs(Report()))
+    def _tested(self) -> Seen | None:
+        """What the test file has, if there is one."""
+        return self._seen("test") if self.named["test"] else None
 
-    def _side(self, pair: Pair) -> Split:
+    @cached_property
+    def _elsewhere(self) -> list[Seen]:
+        """What the files of test and validation have."""
+        tested = [self._tested] if self._tested is not None else []
+        return [*tested, self._seen("valid")] if self.named["valid"] else tested
+
+    def _seen(self, split: Split) -> Seen:
+        return Seen(self.keys[split], (pair for _, pair in self._corpus(split).pairs(Report())))
+
+    def _side(self, source: str) -> Split:
         valid, test = self.shares
         if valid + test == 0:
             return "train"
-        drawn = dice(self.seed, *pair)
+        drawn = dice(self.seed, source)
         return "valid" if drawn < valid else "test" if drawn < valid + test else "train"
 
     # --- the files themselves ---------------------------------------------------------------------------------------
@@ -177,7 +195,7 @@ class Files(Pairs):
     def identity(self) -> list[Any]:
         corpora = [self._find(split) for split in SPLITS if self.named[split]]
         contents, forms = identity(corpora, (self.source, self.target))
-        return [contents, [bool(names) for names in self.named.values()], self.shares, self.seed, *forms]
+        return [contents, [bool(names) for names in self.named.values()], self.shares, self.seed, *forms, VERSION]
 
     def _corpus(self, split: Split) -> Corpus:
         if split not in self._corpora:

@@ -1,12 +1,11 @@
 """The task of translation: pairs in, a loss to learn from, BLEU to judge by, a translator to answer."""
 
-import json
 import time
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import islice
 from math import exp, nan
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_doc import Doc
 
@@ -14,11 +13,11 @@ from regard.datasets.data import Report, Split, note_few, note_untested, short_h
 from regard.datasets.encode import Encoded, encode
 from regard.datasets.files import Files
 from regard.datasets.pairs import Pair, Pairs
+from regard.datasets.sentences import single_share
 from regard.datasets.tokenizer import TokenizerTrainer
 from regard.datasets.tokenizer.trainer import USUAL
 from regard.decoding.sample import Greedy
 from regard.decoding.search import Search
-from regard.disk import parse_json
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.model.assembly import Seq2Seq
@@ -27,6 +26,8 @@ from regard.tasks.task import Exam, Kept, Loss, Task
 from regard.tasks.translation.batches import PairBatch, PairBatches
 from regard.tasks.translation.checks import check_model
 from regard.tasks.translation.evaluation import TranslationScores
+from regard.tasks.translation.facts import FILE as FACTS
+from regard.tasks.translation.facts import Facts
 from regard.tasks.translation.loss import bits_per_byte, held_out_loss, translation_loss
 from regard.tasks.translation.scores import NOTHING, by_length, score
 from regard.tasks.translation.shortlist import FILE as SHORTLIST
@@ -34,10 +35,10 @@ from regard.tasks.translation.shortlist import Shortlist
 from regard.tasks.translation.tokenizers import TokenizerPair
 from regard.tasks.translation.translator import Translator
 
-FACTS = "translation.json"
 LEARNT: tuple[Split, ...] = ("train", "valid")
 SCORED = 1000  # held-out pairs translated in a quick exam
 TOKENS = 4096  # positions in a batch of an exam
+SAMPLE = 10_000  # training sources whose sentences are counted
 
 
 class Translation(Task):
@@ -46,7 +47,7 @@ class Translation(Task):
     metrics = {"loss": -1, "bleu": 1, "chrf": 1}  # noqa: RUF012
     assembly = Seq2Seq
     example = "regard translate {run} 'your text'"
-    at_use = ("decoding", "task.shortlist", "data.source", "data.target")
+    at_use = ("decoding", "task.shortlist", "task.split", "data.source", "data.target")
     inherits = {"tokenizer": ("source", "target", "head")}  # noqa: RUF012
     batch_option = "task.batch_tokens"
 
@@ -74,11 +75,19 @@ class Translation(Task):
         shortlist: Annotated[
             bool, Doc("Whether only words that the source may call for are scored when translating: faster.")
         ] = False,
+        split: Annotated[
+            Literal["auto", "always", "never"],
+            Doc(
+                "Whether a text of several sentences is translated sentence by sentence; auto does so where nearly all "
+                "training sources were one sentence each. What is longer than any of them is split in any case."
+            ),
+        ] = "auto",
     ) -> None:
         super().__init__(kept)
         self.data, self.search, self._trainer = data.build(), decoding.build(), tokenizer.build()
         self.batch_tokens, self.max_length, self.shortlisted = batch_tokens, max_length, shortlist
         self.label_smoothing, self.scheduled_sampling = label_smoothing, scheduled_sampling
+        self.split = split
         self._splits: dict[Split, Encoded] = {}
         self._scored: list[Pair] = []
 
@@ -100,11 +109,12 @@ class Translation(Task):
             self.tokenizers = self._learnt(listener)
         if not len(self._encoded("train", listener)):
             raise InputError(f"no training pair has at most {self.max_length} tokens a side; raise task.max_length")
-        if not self.longest:
+        if not self.facts.longest:
             raise InputError("the tokenizer knows nothing of any training source; choose another tokenizer")
         reports = {split: self._encoded(split, listener).report for split in LEARNT}
         note_few(reports["valid"], self.data.more_held_out)
         if self.kept is None:  # a resumed run has said it before
+            reports["train"].notes.append(self.facts.note)
             reports["test"] = self.data.report("test")
             note_untested(reports["test"], reports["valid"], self.data.more_tested)
         self._scored = list(islice(self.data.read("valid"), SCORED))  # after this no file of the user is read again
@@ -121,14 +131,17 @@ class Translation(Task):
         return encoded.within(self.max_length, f"over {self.max_length} tokens")
 
     @cached_property
-    def longest(self) -> int:
-        """Tokens of the longest source the model has learnt from."""
-        if self.kept is None:
-            return int(self._encoded("train").sides[0].lengths.max())
-        longest = parse_json(self.kept.get(FACTS, b""), FACTS).get("longest")
-        if not isinstance(longest, int) or not 1 <= longest <= self.max_length:
-            raise InputError(f"{FACTS}: damaged: no length of the longest source in it")
-        return longest
+    def facts(self) -> Facts:
+        """Those the run has kept, or what the data say now: sentences are counted in the first of the sources.
+
+        Old runs do not know their sentences: if they learnt from files, those are taken to be one a line.
+        """
+        if self.kept is not None:
+            return Facts.open(self.kept, assumed=float(isinstance(self.data, Files)))
+        longest = int(self._encoded("train").sides[0].lengths.max())
+        sources = islice((source for source, _ in self.data.read("train")), SAMPLE)
+        single = round(single_share(sources, self.data.source), 4)
+        return Facts(longest, single, self.data.source, self.data.target)
 
     def sizes(self) -> dict[str, int]:
         return {
@@ -144,10 +157,9 @@ class Translation(Task):
         return {"source_vocab_size": size, "target_vocab_size": size}
 
     def files(self) -> dict[str, bytes]:
-        facts = {"longest": self.longest, "source": self.data.source, "target": self.data.target}
         two = self.tokenizers
         learnt = Shortlist.learn(self._encoded("train"), len(two.source), len(two.target))
-        return two.files() | {FACTS: json.dumps(facts).encode(), SHORTLIST: learnt.file()}
+        return two.files() | {FACTS: self.facts.file(), SHORTLIST: learnt.file()}
 
     def check(self, model: Seq2Seq) -> None:
         check_model(model, self.tokenizers, self._encoded("train"))
@@ -164,7 +176,15 @@ class Translation(Task):
             content = (self.kept or {}).get(SHORTLIST, b"")
             two = self.tokenizers
             shortlist = Shortlist.open(content, len(two.source), len(two.target), two.target.special)
-        return Translator(model, self.tokenizers, self.longest, Greedy() if quick else self.search, shortlist)
+        return Translator(
+            model,
+            self.tokenizers,
+            self.facts.longest,
+            Greedy() if quick else self.search,
+            shortlist,
+            split=self.split == "always" or (self.split == "auto" and self.facts.sentences),
+            language=self._language("source", self.data.source),
+        )
 
     def evaluate(self, answerer: Translator, exam: Exam) -> TranslationScores | None:
         pairs = exam.data
@@ -185,7 +205,7 @@ class Translation(Task):
         if exam.stopped():
             return None
         exam.listener.at("scoring")
-        language = self._language(pairs)
+        language = self._language("target", pairs.target)
         quality = score(translations, references, language) if read else NOTHING
         scores = {"loss": loss} if len(corpus) else {}
         return TranslationScores(
@@ -218,10 +238,10 @@ class Translation(Task):
             said.append("they have other vocabularies: bits per byte compare them, perplexities per token do not")
         return said
 
-    def _language(self, pairs: Pairs) -> str:
-        """What a target is written in, by which BLEU knows where words end; the number of a column does not tell."""
-        kept = {} if self.kept is None else parse_json(self.kept.get(FACTS, b""), FACTS)
-        return str(kept.get("target", pairs.target)) if pairs.target.isdigit() else pairs.target
+    def _language(self, side: Literal["source", "target"], said: str) -> str:
+        """What a side is written in, by which words and sentences end; the number of a column does not tell."""
+        known: str = getattr(self.facts, side) if self.kept is not None and said.isdigit() else ""
+        return known or said
 
     def data_from(self, named: str) -> Pairs:
         other = Files(train=named, test=named, source=self.data.source, target=self.data.target)

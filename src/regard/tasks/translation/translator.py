@@ -1,36 +1,49 @@
 """From a sentence to its translation: any number, any length; order and empty lines are kept."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate
 
 from torch import Tensor
 
+from regard.datasets.sentences import USUAL
 from regard.decoding.engine import Engine
 from regard.decoding.request import Finished, Hypothesis, Request
 from regard.decoding.resize import resized
 from regard.decoding.runner import StoppedError
 from regard.decoding.search import Search
-from regard.looking.alignment import Alignment, align
+from regard.looking.alignment import Alignment, align, beside, check_drawable
 from regard.model.assembly import Seq2Seq
 from regard.model.mode import evaluating
+from regard.tasks.translation.pieces import Cutter, Piece
 from regard.tasks.translation.shortlist import Shortlist
 from regard.tasks.translation.tokenizers import TokenizerPair
 
 ROWS = 320  # rows that take a step at once: sentences times hypotheses
 TIMES, MORE = 2, 10  # a translation may have so many times the tokens of its source, and so many more
 PARTS = 1_000_003  # between the numbers of the parts of a text
-SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|(?<=[。！？])")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a text that was read at once, and the best that was written for it, in ids."""
+
+    source: list[int]
+    target: list[int]
 
 
 @dataclass(frozen=True)
 class Translated:
-    """One text and its translations, the best first."""
+    """One text and its translations, the best first. The score of a text in several pieces is the mean of theirs."""
 
     source: str
     texts: list[str]
     scores: list[float]
+    cut_short: bool = False
+    """Whether the best ended, somewhere, because it may not become longer."""
+    parts: list[Part] = field(default_factory=list, repr=False, compare=False)
+    """The pieces it was translated in."""
 
     @property
     def text(self) -> str:
@@ -40,7 +53,8 @@ class Translated:
 
 @dataclass(frozen=True)
 class Translator:
-    """A trained model with its tokenizers, ready to translate. Sources longer than `longest` tokens are split."""
+    """A trained model with its tokenizers, ready to translate. Sources longer than `longest` tokens are split, and
+    with `split` all that have several sentences, by the rules of their `language`."""
 
     model: Seq2Seq
     tokenizers: TokenizerPair
@@ -48,6 +62,8 @@ class Translator:
     search: Search
     shortlist: Shortlist | None = None
     rows: int = ROWS
+    split: bool = False
+    language: str = USUAL
 
     def resized(self, beam: int = 0, n_best: int = 1) -> "Translator":
         """With another number of hypotheses; 0 and 1 leave it as it is."""
@@ -65,7 +81,7 @@ class Translator:
 
         `first` is the number of the first text among all, where there are more: chance is drawn by it.
         """
-        parts = [self._split(text) for text in texts]
+        parts = [self.cutter.cut(text) for text in texts]
         owner = [number for number, rows in enumerate(parts) for _ in rows]
         waiting = [len(rows) for rows in parts]
         stops = list(accumulate(waiting))
@@ -74,9 +90,9 @@ class Translator:
             if not rows:
                 yield number, Translated(texts[number], [""], [0.0])
         requests = [
-            self._request(ids, first + number + PARTS * part)
+            self._request(piece.ids, first + number + PARTS * part)
             for number, rows in enumerate(parts)
-            for part, ids in enumerate(rows)
+            for part, piece in enumerate(rows)
         ]
         for event in self._finished(requests, stopped):
             written[event.place] = event.hypotheses
@@ -84,7 +100,7 @@ class Translator:
             waiting[number] -= 1
             if not waiting[number]:
                 found = written[stops[number] - len(parts[number]) : stops[number]]
-                yield number, self._joined(texts[number], found)
+                yield number, self._joined(texts[number], parts[number], found)
 
     def _finished(self, requests: list[Request], stopped: Callable[[], bool]) -> Iterator[Finished]:
         """What is written, in the mode of answering, whatever mode the model was left in."""
@@ -98,11 +114,20 @@ class Translator:
 
     def align(self, source: str, target: str) -> Alignment:
         """Let the model write `target` for `source` once more, and see where it looks."""
+        two = self.tokenizers
+        return self._aligned(Part(two.source.encode([source])[0], two.target.encode([target])[0]))
+
+    def look(self, found: Translated) -> Alignment:
+        """Where the model looked while it wrote the best: in every piece at that piece alone."""
+        check_drawable(sum(len(part.source) for part in found.parts), sum(len(part.target) for part in found.parts))
+        return beside([self._aligned(part) for part in found.parts])
+
+    def _aligned(self, part: Part) -> Alignment:
         two, ids = self.tokenizers, self.tokenizers.ids
-        asked, said = [*two.source.encode([source])[0], ids.source_eos], two.target.encode([target])[0]
+        asked = [*part.source, ids.source_eos]
         with evaluating(self.model):
-            weights = align(self.model, asked, [ids.bos, *said])
-        return Alignment(two.source.tokens(asked), two.target.tokens([*said, ids.eos]), weights)
+            weights = align(self.model, asked, [ids.bos, *part.target])
+        return Alignment(two.source.tokens(asked), two.target.tokens([*part.target, ids.eos]), weights)
 
     def _engine(self, stopped: Callable[[], bool]) -> Engine:
         ids, shortlist = self.tokenizers.ids, self.shortlist
@@ -125,42 +150,19 @@ class Translator:
         source = [*ids, self.tokenizers.ids.source_eos]
         return Request([self.tokenizers.ids.bos], source, TIMES * len(source) + MORE, number)
 
-    @property
-    def _most(self) -> int:
-        """Tokens of a source that are read at once."""
+    @cached_property
+    def cutter(self) -> Cutter:
+        """What cuts texts into pieces that the model can read."""
         limit = self.model.encoder.limit
-        return self.longest if limit is None else min(self.longest, limit - 1)
+        most = self.longest if limit is None else min(self.longest, limit - 1)
+        return Cutter(self.tokenizers.source, most, self.language, self.split)
 
-    def _split(self, text: str) -> list[list[int]]:
-        """One row of ids if that fits, else one a sentence, and a long sentence cut between words."""
-        if not text.strip():
-            return []
-        encode = self.tokenizers.source.encode
-        whole = encode([text])[0]
-        if len(whole) <= self._most:
-            return [whole]
-        sentences = [sentence for sentence in SENTENCE.split(text) if sentence.strip()]
-        encoded = zip(sentences, encode(sentences), strict=True)
-        return [row for text, ids in encoded for row in ([ids] if len(ids) <= self._most else self._cut(text))]
-
-    def _cut(self, sentence: str) -> Iterator[list[int]]:
-        """As many words as fit, again and again; only a word that is too long by itself is cut inside."""
-        row: list[int] = []
-        for word in self.tokenizers.source.encode(sentence.split()):
-            if row and len(row) + len(word) > self._most:
-                yield row
-                row = []
-            row = row + word
-            whole = len(row) - len(row) % self._most if len(row) > self._most else 0
-            yield from (row[start : start + self._most] for start in range(0, whole, self._most))
-            row = row[whole:]
-        if row:
-            yield row
-
-    def _joined(self, text: str, found: list[list[Hypothesis]]) -> Translated:
-        """The parts of a split text in a row: their best, their second best, …"""
+    def _joined(self, text: str, pieces: list[Piece], found: list[list[Hypothesis]]) -> Translated:
+        """The pieces of a text in a row, with the white space they had: their best, their second best, …"""
         count = min(map(len, found))
         decode = self.tokenizers.target.decode
-        texts = [" ".join(decode([part[n].tokens for part in found])) for n in range(count)]
+        said = [decode([part[n].tokens for part in found]) for n in range(count)]
+        texts = ["".join(piece.gap + one for piece, one in zip(pieces, some, strict=True)) for some in said]
         scores = [sum(part[n].score for part in found) / len(found) for n in range(count)]
-        return Translated(text, texts, scores)
+        parts = [Part(piece.ids, part[0].tokens) for piece, part in zip(pieces, found, strict=True)]
+        return Translated(text, texts, scores, not all(part[0].ended for part in found), parts)

@@ -1,0 +1,33 @@
+"""What is wrong with single lines: the first are named, the others counted; all are answered with a line."""
+
+from collections import Counter
+
+from regard.errors import InputError
+from regard.listener import Listener
+
+FIRST = 5
+DAMAGED = "not UTF-8: what cannot be read is taken as \ufffd"
+CUT_SHORT = "the translation was cut off at its length limit"
+
+
+class Warned:
+    """Lines of which something had to be said."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._counts = Counter[str]()
+
+    def of(self, why: str, place: str) -> None:
+        """One more of them."""
+        self._counts[why] += 1
+        if self._counts[why] <= FIRST:
+            self._listener.say(f"{place}: {why}")
+
+    def sum_up(self) -> None:
+        """How many there were beside those that were named; refused lines make it a failure in the end."""
+        for why, count in self._counts.items():
+            if count > FIRST:
+                self._listener.say(f"{count - FIRST:,} more: {why}")
+        number = sum(count for why, count in self._counts.items() if why not in (DAMAGED, CUT_SHORT))
+        if number:
+            raise InputError(f"{number:,} {'text was' if number == 1 else 'texts were'} not translated")
