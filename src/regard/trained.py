@@ -14,7 +14,7 @@ from regard.markup import block, said
 from regard.model.assembly import Assembly
 from regard.model.device import chosen_device
 from regard.model.quantize import quantize
-from regard.model.weights import fit, load, shell
+from regard.model.weights import fitted, load
 from regard.recipe import Recipe
 from regard.recipe.override import Override
 from regard.recipe.plugins import check_needs
@@ -78,8 +78,7 @@ def open_run(
     check_needs(run.folder, MENU.parts)
     recipe = _changed(Recipe.check(run.recipe, MENU), overrides)
     checkpoint = run.for_use(listener)
-    model: Assembly = shell(recipe.model.build)
-    fit(model, checkpoint.shapes())
+    model: Assembly = fitted(recipe.model, checkpoint.shapes())
     task: Task = recipe.wants("task").build(run.files)
     for key, size in task.sizes().items():
         if getattr(recipe.model, key) != size:

@@ -266,14 +266,14 @@ def test_nothing_but_troubles_is_refused_with_them(tmp_path: Path) -> None:
 
 
 def test_a_file_that_may_not_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, opened = files(tsv(tmp_path, ["a\tb"])), Path.open
+    data, opened = files(tsv(tmp_path, ["a\tb"])), os.open
 
-    def refuse(path: Path, *rest: str) -> object:
-        if path.suffix == ".tsv":
+    def refuse(path: Path, *rest: int) -> int:
+        if str(path).endswith(".tsv"):
             raise PermissionError(13, "Permission denied")
         return opened(path, *rest)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     for use in (data.fingerprint, lambda: list(data.read("train"))):
         with pytest.raises(InputError, match=r"train\.tsv: cannot be read: .*Permission denied$"):
             use()

@@ -3,6 +3,7 @@
 import gzip
 import io
 import lzma
+import os
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -79,10 +80,19 @@ def test_a_broken_package_is_said(packed: str, damage: str, tmp_path: Path) -> N
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere: cannot be read: "):
+    with pytest.raises(InputError, match="nowhere: no such file"):
         list(raw_lines(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match="cannot be read: "):
+    with pytest.raises(InputError, match="a folder, no plain file"):
         list(raw_lines(tmp_path))
+
+
+def test_a_file_may_be_named_through_a_link_and_a_pipe_is_no_data(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a\n")
+    (tmp_path / "link").symlink_to(tmp_path / "text")
+    os.mkfifo(tmp_path / "pipe")
+    assert list(raw_lines(tmp_path / "link")) == [b"a"]
+    with pytest.raises(InputError, match="pipe: a pipe, no plain file; write it to a file first"):
+        list(raw_lines(tmp_path / "pipe"))
 
 
 def test_what_is_no_text_is_none() -> None:

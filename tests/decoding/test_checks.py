@@ -90,3 +90,17 @@ def test_an_empty_source_is_refused() -> None:
 def test_all_that_is_asked_may_be_nothing() -> None:
     engine = Engine(translator("transformer"), Beam(), stop_tokens={END}, forbidden={PAD, BEGIN})
     assert engine.write([]) == []
+
+
+def test_ids_go_up_to_the_size_and_no_further() -> None:
+    checks.check_tokens("source", [0, 7], 8)
+    checks.check_tokens("source", [], 8)
+    for odd in (8, -1):
+        with pytest.raises(InputError, match=f"source: there is no token {odd}; ids go from 0 to 7"):
+            checks.check_tokens("source", [3, odd], 8)
+
+
+@pytest.mark.parametrize("penalty", [1e308, -1e5, 101.0, float("nan")])
+def test_a_penalty_is_within_reason(penalty: float) -> None:
+    with pytest.raises(ValueError, match="length_penalty: wanted a number"):
+        Beam(length_penalty=penalty)

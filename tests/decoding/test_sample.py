@@ -75,6 +75,8 @@ def test_greedy_is_a_plain_loop_without_a_source() -> None:
 SHARP = {
     "cold": {"temperature": 1e-4},
     "freezing": {"temperature": 1e-38},
+    "colder than any number": {"temperature": 1e-46},
+    "next to no chance": {"top_p": 1e-300},
     "top_k": {"top_k": 1},
     "top_p": {"top_p": 1e-6},
     "top_p of several": {"top_k": 3, "top_p": 1e-6, "temperature": 3.0},

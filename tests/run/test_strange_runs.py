@@ -2,10 +2,13 @@
 
 import json
 import os
+import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 import torch
 from spoken import WORDS, refused, regard
 
@@ -116,3 +119,81 @@ def test_a_packed_run_knows_no_path_of_where_it_began(run: Path, tmp_path: Path)
     kept = json.loads((tmp_path / "packed" / "evaluation.json").read_text())["evaluations"]
     assert [one["on"] for one in kept] == ["new.tsv"]  # of the weights that are handed on, and of no others
     assert torch.is_tensor(Run.open(tmp_path / "packed").checkpoints()[0].weights()["head.weight"])
+
+
+def test_no_link_leads_out_of_a_run(run: Path, tmp_path: Path) -> None:
+    """Nothing is read, written or deleted behind one, wherever it stands."""
+    other = tmp_path / "other"
+    shutil.copytree(run / "checkpoints", other)
+    (other / "precious.part").mkdir()
+    (other / "mine").write_text("mine")
+    before = sorted(path.name for path in other.rglob("*"))
+    (run / "log.jsonl").unlink()
+    (run / "log.jsonl").symlink_to(other / "mine")
+    assert regard("train", str(run), "--resume", "training.steps=8").code != 0
+    assert (other / "mine").read_text() == "mine"
+    (run / "log.jsonl").unlink()
+    shutil.rmtree(run / "checkpoints")
+    (run / "checkpoints").symlink_to(other)
+    for words in (["translate", str(run), "a b"], ["train", str(run), "--resume", "training.steps=8"]):
+        refused(3, "checkpoints: a link", *words)
+    assert "damaged" in regard("runs", str(run)).out
+    assert sorted(path.name for path in other.rglob("*")) == before
+
+
+def test_a_checkpoint_whose_files_are_links_is_passed_over(run: Path, tmp_path: Path) -> None:
+    newest = Run.open(run).checkpoints()[0].folder
+    for name in ("weights.safetensors", "manifest.json"):
+        shutil.move(newest / name, tmp_path / name)
+        (newest / name).symlink_to(tmp_path / name)
+    (run / "best").unlink()
+    done = regard("translate", str(run), "a b")
+    assert done.code == 0
+    assert "a link, no plain file; falling back" in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "manifest.json"])
+def test_pipes_among_the_tensors_are_not_waited_for(run: Path, name: str) -> None:
+    for checkpoint in Run.open(run).checkpoints():
+        (checkpoint.folder / name).unlink()
+        os.mkfifo(checkpoint.folder / name)
+    assert regard("translate", str(run), "a b").code == 3
+
+
+def test_a_log_of_one_endless_line_takes_no_memory(run: Path) -> None:
+    with (run / "log.jsonl").open("a") as log:
+        log.write('{"step": 6, "x": "' + "y" * (1 << 24))
+    assert all("x" not in entry for entry in Run.open(run).history())
+    os.truncate(run / "log.jsonl", 1 << 34)  # a hole: nothing is written
+    assert "damaged" in regard("runs", str(run)).out
+
+
+STRANGE = f"[/x][bold]{ESCAPE}\x9b"
+
+
+def test_nothing_from_outside_is_taken_for_markup_or_an_order(run: Path, tmp_path: Path) -> None:
+    """A run, its recipe, its words and its data may be called anything."""
+    odd = run.with_name(f"[x]{STRANGE}".replace("/", ""))
+    run.rename(odd)
+    table = tomllib.loads((odd / "recipe.toml").read_text()) | {"name": STRANGE, "about": STRANGE}
+    (odd / "recipe.toml").write_text(tomli_w.dumps(table))
+    noted(odd, commands=[STRANGE], made=STRANGE, versions={STRANGE: STRANGE})
+    (tmp_path / "data.tsv").write_text(f"{STRANGE}\t{STRANGE}\na b\tc d\n")
+    said = [
+        regard("runs", str(odd.parent)),
+        regard("runs", "show", str(odd)),
+        regard("describe", str(odd)),
+        regard("evaluate", str(odd)),
+        regard("evaluate", str(odd), "--on", str(tmp_path / "data.tsv")),
+        regard("translate", str(odd), "--attention", f"a {STRANGE} b"),
+        regard("train", str(odd), f"model.{STRANGE}=1", "--out", str(tmp_path / "new")),
+        regard("train", f"{STRANGE}", "--out", str(tmp_path / "new")),
+        regard("train", *WORDS, f"data.train={tmp_path}/{STRANGE}", "data.kind=files", "--out", str(tmp_path / "new")),
+        regard("menu", STRANGE),
+        regard("pack", str(odd), "--out", str(tmp_path / f"packed{ESCAPE}")),
+    ]
+    for one in said:
+        assert "Traceback" not in one.err
+        assert "a bug in" not in one.err
+        assert not {"\x1b", "\x9b"} & set(one.out + one.err)
+    assert [one.code for one in said[:6]] == [0] * 6, [one.err for one in said[:6]]

@@ -50,7 +50,7 @@ def _there(path: Path) -> Path:
 
 def _read(path: Path) -> Iterator[Asked]:
     name = "the pipe" if path == PIPE else path
-    lines = pipe_lines(_pipe()) if path == PIPE else raw_lines(path)
+    lines = pipe_lines(_pipe()) if path == PIPE else _lines(path)
     for number, line in enumerate(lines, 1):
         where = f"{name}: line {number:,}"
         if line is OVERLONG:
@@ -60,6 +60,15 @@ def _read(path: Path) -> Iterator[Asked]:
             yield Asked(line.decode("utf-8"), where)
         except UnicodeDecodeError:
             yield Asked(line.decode("utf-8", "replace"), where, damaged=True)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Of a file, or of a pipe that has a name, such as a shell's <(…): it is read once, as its lines come."""
+    if not path.is_fifo():
+        yield from raw_lines(path)
+        return
+    with path.open("rb") as pipe:
+        yield from pipe_lines(pipe)
 
 
 def _pipe() -> Any:

@@ -1,11 +1,10 @@
 """What the shell offers at <tab>: recipes, runs, slots, and keys with their values. Nothing heavy is imported."""
 
-import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from regard.disk import read_json, read_toml
 from regard.disk.shelf import shelf
 
 Offer = tuple[str, str]
@@ -111,7 +110,7 @@ def _values(menu: Table, option: Table) -> list[Offer]:
 def _menu() -> Table:
     """As it was written down: who adds parts of their own types their names."""
     try:
-        held = json.loads((shelf() / "menu.json").read_text(encoding="utf-8"))["slots"]
+        held = read_json(shelf() / "menu.json", links=True)["slots"]
     except (OSError, ValueError, KeyError):
         return {}
     return {slot["name"]: slot | {"kinds": {kind["kind"]: kind for kind in slot["kinds"]}} for slot in held}
@@ -124,7 +123,7 @@ def _named(recipe: str) -> Table:
 
 def _read(path: Path) -> Table:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return read_toml(path, links=True)
     except (OSError, ValueError):
         return {}
 

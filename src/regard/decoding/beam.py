@@ -8,13 +8,15 @@ from annotated_doc import Doc
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.decoding.checks import MOST_HYPOTHESES, finite, whole
+from regard.decoding.checks import MOST_HYPOTHESES, whole, within
 from regard.decoding.choice import Choice
 from regard.decoding.options import MinLength, NoRepeat
 from regard.decoding.request import Event, Finished, Hypothesis
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
 from regard.decoding.top import top
 from regard.recipe import Count
+
+MOST_PENALTY = 100.0
 
 
 class Beam(Search):
@@ -45,7 +47,7 @@ class Beam(Search):
             raise ValueError(f"n_best: a beam of {beam_size} has no {n_best} best; choose n_best up to beam_size")
         super().__init__(min_length, no_repeat_ngram_size)
         self.hypotheses = self.beam_size = beam_size
-        self.length_penalty, self.n_best = finite("length_penalty", length_penalty), n_best
+        self.length_penalty, self.n_best = within("length_penalty", length_penalty, MOST_PENALTY), n_best
 
     @property
     def title(self) -> str:

@@ -27,6 +27,13 @@ def finite(name: str, value: object, above: float | None = None) -> float:
     return value
 
 
+def within(name: str, value: object, most: float) -> float:
+    """A number that is no further from zero than `most`, or a ValueError that names it."""
+    if abs(finite(name, value)) > most:
+        raise ValueError(f"{name}: wanted a number from {-most:g} to {most:g}, given {value!r}")
+    return finite(name, value)
+
+
 def check_room(hypotheses: int, vocabulary: int, batches: int = 1) -> None:
     """Refuse a beam whose scores alone would fill the memory."""
     each, most = COPIES * 4 * vocabulary * batches, memory_here() // SHARE

@@ -16,6 +16,8 @@ from regard.decoding.request import Event, Finished, Hypothesis, Token
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
 from regard.recipe import Number, Positive
 
+LEAST = 1e-30  # smaller numbers are zero in single precision, and nothing would have a chance
+
 
 class OneByOne(Search, ABC):
     """Rows write one word at a time; a row that has ended leaves."""
@@ -115,13 +117,13 @@ class Sample(OneByOne):
         """Chances after temperature, top-k and top-p."""
         logits = logits.float()  # half precision cannot sum so many small chances
         below = logits - logits.amax(-1, keepdim=True)  # so that no temperature is too low
-        probs = (below / self.temperature).softmax(-1)
+        probs = (below / max(self.temperature, LEAST)).softmax(-1)
         if self.top_k and self.top_k < probs.shape[1]:
             least = probs.topk(self.top_k).values[:, -1:]
             probs = probs.masked_fill(probs < least, 0.0)
         if self.top_p < 1:
             ranked, places = probs.sort(descending=True)
             before = ranked.cumsum(-1) - ranked
-            limit = self.top_p * probs.sum(-1, keepdim=True)
+            limit = max(self.top_p, LEAST) * probs.sum(-1, keepdim=True)
             probs = probs.masked_fill((before >= limit).gather(1, places.argsort(1)), 0.0)
         return probs

@@ -2,15 +2,14 @@
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from regard.disk.door import ENDLESS, LARGEST, opened
+from regard.disk.parsing import LARGEST_TOML, parse_json, parse_toml
 from regard.errors import InputError
-
-LARGEST = 2**28
 
 
 def place(name: str | Path) -> Path:
@@ -21,39 +20,29 @@ def place(name: str | Path) -> Path:
         raise InputError(f"{name}: {error}") from error
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, *, links: bool = False, deep: int = 0, most: int = LARGEST) -> bytes:
     """A small file: no link out of its folder, nothing endless."""
-    try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
-            reason = "no such file" if not path.exists() else "a link, no plain file, or larger than it should be"
-            raise InputError(f"{path}: {reason}")
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with opened(path, most, links=links, deep=deep) as file:
+        try:
+            content = file.read(most + 1)  # it may have grown since
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if len(content) > most:
+        raise InputError(f"{path}: larger than it should be")
+    return content
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, links: bool = False, most: int = LARGEST) -> str:
     """A small text file."""
     try:
-        return read_bytes(path).decode("utf-8")
+        return read_bytes(path, links=links, most=most).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, *, links: bool = False, deep: int = 0) -> dict[str, Any]:
     """A JSON table."""
-    return parse_json(read_bytes(path), path)
-
-
-def parse_json(content: bytes, named: str | Path) -> dict[str, Any]:
-    """A JSON table from what a file held; `named` is how an error calls it."""
-    try:
-        parsed = json.loads(content)
-    except (ValueError, RecursionError):
-        parsed = None
-    if not isinstance(parsed, dict):
-        raise InputError(f"{named}: damaged: not a JSON table")
-    return parsed
+    return parse_json(read_bytes(path, links=links, deep=deep), path)
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
@@ -72,21 +61,23 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, *, links: bool = False) -> dict[str, Any]:
     """TOML tables."""
     try:
-        return tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return parse_toml(read_text(path, links=links, most=LARGEST_TOML))
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path}: damaged: {error}") from error
 
 
-def checksum(path: Path) -> str:
+def checksum(path: Path, *, links: bool = False, deep: int = 0) -> str:
     """The sha256 of a file."""
-    try:
-        with path.open("rb") as file:
+    with opened(path, ENDLESS, links=links, deep=deep) as file:
+        try:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def names_inside(names: Any, named: str | Path) -> list[str]:

@@ -1,31 +1,51 @@
 """Tensors on disk: safetensors and nothing else, so that no file can run code."""
 
+import mmap
+from collections.abc import Mapping
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load, load_file, save, save_file
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save, save_file
 from torch import Tensor
 
+from regard.disk.door import ENDLESS, opened
 from regard.disk.files import checksum
+from regard.disk.header import START, Entry, entries, head_size
 from regard.disk.write import reason, room, sync
 from regard.errors import FailedError, InputError
 
 Tensors = dict[str, Tensor]
+KINDS = {
+    "F64": torch.float64,
+    "F32": torch.float32,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "I64": torch.int64,
+    "I32": torch.int32,
+    "I16": torch.int16,
+    "I8": torch.int8,
+    "U8": torch.uint8,
+    "BOOL": torch.bool,
+}
 
 
-def read_tensors(path: Path) -> Tensors:
-    """All tensors of a file."""
-    try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path}: not a safetensors file: {error}") from error
+def read_tensors(path: Path, deep: int = 0) -> Tensors:
+    """All tensors of a file, as they lie in it: mapped into memory, copied by whoever keeps them."""
+    with opened(path, ENDLESS, deep=deep) as file:
+        try:
+            held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            return _tensors(held, entries(held[START : START + head_size(held[:START], len(held))], len(held)))
+        except (ValueError, OSError) as error:
+            raise InputError(f"{path}: not a safetensors file: {error}") from error
 
 
 def parse_tensors(content: bytes, named: str | Path) -> Tensors:
     """All tensors of what a file held; `named` is how an error calls it."""
     try:
-        return load(content)
-    except SafetensorError as error:
+        size = head_size(content[:START], len(content))
+        return _tensors(bytearray(content), entries(content[START : START + size], len(content)))
+    except ValueError as error:
         raise InputError(f"{named}: not a safetensors file: {error}") from error
 
 
@@ -34,13 +54,28 @@ def tensor_bytes(tensors: Tensors) -> bytes:
     return save(tensors)
 
 
-def read_shapes(path: Path) -> dict[str, list[int]]:
+def read_shapes(path: Path, deep: int = 0) -> dict[str, list[int]]:
     """Names and shapes, without reading the tensors."""
-    try:
-        with safe_open(path, "pt") as file:
-            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path}: not a safetensors file: {error}") from error
+    with opened(path, ENDLESS, deep=deep) as file:
+        total = file.seek(0, 2)
+        file.seek(0)
+        try:
+            head = file.read(head_size(file.read(START), total))
+            return {name: list(one.shape) for name, one in entries(head, total).items()}
+        except (ValueError, OSError) as error:
+            raise InputError(f"{path}: not a safetensors file: {error}") from error
+
+
+def _tensors(held: "mmap.mmap | bytearray", found: Mapping[str, Entry]) -> Tensors:
+    return {name: _tensor(held, one) for name, one in found.items()}
+
+
+def _tensor(held: "mmap.mmap | bytearray", one: Entry) -> Tensor:
+    kind = KINDS[one.kind]
+    if one.begin == one.end:
+        return torch.empty(one.shape, dtype=kind)
+    count = (one.end - one.begin) // kind.itemsize
+    return torch.frombuffer(held, dtype=kind, count=count, offset=one.begin).view(one.shape)
 
 
 def write_tensors(path: Path, tensors: Tensors) -> str:

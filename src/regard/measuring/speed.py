@@ -5,7 +5,7 @@ import os
 import time
 from contextlib import suppress
 
-from regard.disk import write
+from regard.disk import read_json, write
 from regard.disk.cache import cache
 
 SIZE, BEST_OF, LONGEST = 768, 12, 0.15  # rows of the matrices; tries; seconds for all of them
@@ -21,7 +21,7 @@ def machine_speed() -> float:
     """Operations per second of the best product of matrices that was ever seen here: others may be at work now."""
     file, cores, best = cache("machine") / "speed.json", os.cpu_count() or 1, 0.0
     with suppress(OSError, ValueError, TypeError, KeyError):
-        kept = json.loads(file.read_text(encoding="utf-8"))
+        kept = read_json(file, links=True)
         best = float(kept["speed"]) if kept["cores"] == cores else 0.0
     speed = _measured()
     if speed <= best:

@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any
 
 from regard.model.assembly import Assembly
+from regard.model.bounds import check_sizes, counted
 from regard.model.menu import MENU
 from regard.recipe import Recipe
 from regard.recipe.override import Override
@@ -17,5 +18,8 @@ def open_recipe(recipe: str | PathLike[str] | Mapping[str, Any] | Recipe, overri
 
 def build(recipe: str | PathLike[str] | Mapping[str, Any] | Recipe, *overrides: Override) -> Assembly:
     """A model, freshly initialised: `build("gpt2", "model.decoder.layers=4")`."""
-    built: Assembly = open_recipe(recipe, overrides).model.build()
+    part = open_recipe(recipe, overrides).model
+    check_sizes(part)
+    with counted():
+        built: Assembly = part.build()
     return built

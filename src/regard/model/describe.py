@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.errors import InputError
 from regard.model.assembly import Assembly, LanguageModel, Seq2Seq
 from regard.model.attention import Attention
+from regard.model.bounds import check_sizes, counted, large
 from regard.model.build import open_recipe
 from regard.model.cost import Flops, imagined, kept_for_backward
 from regard.model.norms import Norm
@@ -73,7 +74,8 @@ def describe(
         if not isinstance(given, int) or isinstance(given, bool) or given < 1:
             raise InputError(f"{name}: wanted a whole number of at least 1, given {given!r}")
     opened = open_recipe(recipe, overrides)
-    with imagined():
+    check_sizes(opened.model)
+    with imagined(), large(), counted():
         model: Assembly = opened.model.build()
         model.train()
         with Flops() as flops, _noted(model) as shapes:

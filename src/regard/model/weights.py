@@ -1,12 +1,16 @@
 """The tensors of a model by name: each once, also where it is used twice."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from regard.errors import InputError, RecipeError
+from regard.errors import InputError
+from regard.model.bounds import TENSORS, check_sizes, counted, large
+from regard.recipe import Part
+
+FEW = 64  # tensors that a file need not have
 
 
 def named(model: nn.Module) -> dict[str, Tensor]:
@@ -30,15 +34,18 @@ def fit(model: nn.Module, shapes: dict[str, list[int]]) -> None:
 A = TypeVar("A", bound=nn.Module)
 
 
-def shell(build: Callable[[], A]) -> A:
+def fitted(part: Part[Any], shapes: dict[str, list[int]]) -> Any:
+    """The shell of a model for weights of these shapes; what they cannot fill is refused before it is built."""
+    check_sizes(part, shapes)
+    model = shell(part.build, 2 * len(shapes) + FEW)  # one that is shared is made twice
+    fit(model, shapes)
+    return model
+
+
+def shell(build: Callable[[], A], tensors: int = TENSORS) -> A:
     """A model without numbers: shapes to check, and nothing drawn only to be thrown away."""
-    try:
-        with torch.device("meta"):
-            return build()
-    except (OverflowError, RuntimeError, TypeError) as error:
-        if "overflow" not in str(error).lower() and not isinstance(error, OverflowError):
-            raise
-        raise RecipeError("model: larger than any memory; make it smaller: width, layers, hidden") from error
+    with large(), torch.device("meta"), counted(tensors):
+        return build()
 
 
 def load(model: A, weights: dict[str, Tensor]) -> A:

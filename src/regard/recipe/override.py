@@ -1,10 +1,10 @@
 """What is put into a recipe from outside: `a.b=c` as text, or a mapping from Python."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any
 
+from regard.disk import parse_toml
 from regard.errors import RecipeError
 
 Override = str | Mapping[str, Any]
@@ -48,8 +48,8 @@ def _steps(key: object, override: Override) -> list[str]:
 def _value(text: str) -> Any:
     """A TOML value; what is no TOML value is a word, or a list of words whose quotes the shell has taken."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
         word = text.strip()
     if word[:1] == "[" and word[-1:] == "]" and "[" not in word[1:]:
         return [part.strip() for part in word[1:-1].split(",") if part.strip()]

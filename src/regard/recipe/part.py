@@ -40,7 +40,9 @@ File = Annotated[str, FILE]
 class Part(BaseModel, Generic[T]):
     """One choice from a menu with all its options, ready to be built as often as needed."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, arbitrary_types_allowed=True
+    )
     entry: ClassVar[type]
     slots: ClassVar[dict[str, type]]
     kind: str

@@ -1,13 +1,13 @@
 """Recipes as files: TOML in, `a.b=c` put in place."""
 
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from regard.disk import place
+from regard.disk import parse_toml, place, read_bytes
+from regard.disk.parsing import LARGEST_TOML
 from regard.disk.shelf import shelf
-from regard.errors import RecipeError
+from regard.errors import InputError, RecipeError
 from regard.recipe.errors import nearest
 from regard.recipe.override import Override, pairs
 
@@ -39,8 +39,10 @@ def read(name: str, overrides: Iterable[Override] = ()) -> dict[str, Any]:
     """The tables of a recipe, with `a.b=c` overrides put in place."""
     path = find(name)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        table = parse_toml(read_bytes(path, links=path.name != RUN_RECIPE, most=LARGEST_TOML).decode())
+    except InputError as error:
+        raise RecipeError(str(error)) from error
+    except ValueError as error:
         raise RecipeError(f"{path}: not TOML: {error}") from error
     return put(table, overrides)
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:  # what lists runs needs no tensors, and importing torch takes
     from regard.disk.tensors import Tensors
 
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
-STEP = re.compile(r"step-(\d{1,12})")
+STEP = re.compile(r"step-([0-9]{1,12})")
+DEEP = 2  # folders between a run and its tensors, none of which may be a link
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,15 @@ class Checkpoint:
         hashes = manifest["sha256"]
         for name in (WEIGHTS, STATE) if to_resume else (WEIGHTS,):
             path = self.folder / name
-            if not path.is_file() or checksum(path) != hashes.get(name):
-                raise InputError(f"{path}: {'damaged: not what was written' if path.is_file() else 'missing'}")
+            if not path.exists():
+                raise InputError(f"{path}: missing")
+            if checksum(path, deep=DEEP) != hashes.get(name):
+                raise InputError(f"{path}: damaged: not what was written")
         return manifest
 
     def manifest(self) -> dict[str, Any]:
         """What is said of the tensors, itself found to be what was written."""
-        manifest = read_json(self.folder / MANIFEST)
+        manifest = read_json(self.folder / MANIFEST, deep=DEEP)
         hashes = manifest.get("sha256")
         if not isinstance(hashes, dict) or hashes.get("progress") != table_hash(manifest.get("progress")):
             raise InputError(f"{self.folder / MANIFEST}: damaged: not what was written")
@@ -92,13 +95,13 @@ class Checkpoint:
         """Names and shapes of the weights, without reading them."""
         from regard.disk.tensors import read_shapes
 
-        return read_shapes(self.folder / WEIGHTS)
+        return read_shapes(self.folder / WEIGHTS, DEEP)
 
 
 def _tensors(path: Path) -> "Tensors":
     from regard.disk.tensors import read_tensors
 
-    return read_tensors(path)
+    return read_tensors(path, DEEP)
 
 
 def manifest_of(hashes: dict[str, str], progress: dict[str, Any]) -> bytes:

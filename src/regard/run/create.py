@@ -9,10 +9,9 @@ from pathlib import Path
 from regard.disk import read_json, room, write
 from regard.errors import InputError
 from regard.recipe.read import RUN_RECIPE, is_run
-from regard.run.lock import LOCK, held
+from regard.run.lock import CHECKPOINTS, LOCK, held, own_folder
 
 FACTS = "run.json"
-CHECKPOINTS = "checkpoints"
 
 
 def check_new(folder: Path) -> None:
@@ -81,6 +80,7 @@ def discard(folder: Path, names: Mapping[str, bytes] | list[str]) -> None:
 
 def _unfinished(folder: Path) -> bool:
     """Whether there is nothing, or no more than what a process left that was killed while it made a run."""
+    own_folder(folder)
     there = {path.name.removesuffix(".part") for path in folder.iterdir()} - {LOCK}
     if not there or there == {CHECKPOINTS}:
         return not there or not any((folder / CHECKPOINTS).iterdir())

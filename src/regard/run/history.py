@@ -1,25 +1,30 @@
 """log.jsonl: what happened, a line each."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from regard.disk import read_text, room, write
+from regard.disk import json_value, opened, room, write, writing
 
 LOG = "log.jsonl"
 LARGEST = 1e300
+MOST, LONGEST = 2**26, 2**20  # bytes of a log, and of a line of it
 
 
 def add(folder: Path, entry: dict[str, Any]) -> None:
     """One line more."""
-    with room(folder), (folder / LOG).open("a", encoding="utf-8") as file:
+    with room(folder), writing(folder / LOG, "a") as file:
         file.write(json.dumps(entry) + "\n")
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
     """All whole lines that a training could have written."""
-    lines = read_text(folder / LOG).splitlines() if (folder / LOG).is_file() else []
-    return [entry for line in lines if _is_entry(entry := _parsed(line))]
+    if not (folder / LOG).exists():
+        return []
+    with opened(folder / LOG, MOST) as file:
+        lines = iter(partial(file.readline, LONGEST), b"")
+        return [entry for line in lines if _is_entry(entry := json_value(line))]
 
 
 def rewind(folder: Path, step: int) -> None:
@@ -37,10 +42,3 @@ def _is_entry(entry: Any) -> bool:
     numbers = [*entry.values(), *(scores.values() if isinstance(scores, dict) else ())]
     sizes = [abs(number) < LARGEST for number in numbers if isinstance(number, int | float)]
     return all(sizes) and isinstance(entry.get("seconds", 0.0), int | float)
-
-
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None

@@ -5,27 +5,34 @@ import json
 import os
 import shutil
 import socket
-import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from regard.disk import parse_json, read_bytes, room
+from regard.disk import opened, parse_json, read_bytes, room, writing
 from regard.errors import InputError
 
 LOCK = "lock"
+CHECKPOINTS = "checkpoints"
+
+
+def own_folder(folder: Path, name: str = CHECKPOINTS) -> Path:
+    """A folder inside a run, where it has its checkpoints: no link, for that would lead out of it."""
+    inner = folder / name
+    if inner.is_symlink():
+        raise InputError(f"{inner}: a link, and what a run writes stays in the run; remove it")
+    return inner
 
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Nobody else may train here meanwhile. Sweeps what a killed process left behind."""
-    with room(folder):
-        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-    with os.fdopen(handle, "w") as lock:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise InputError(f"{folder / LOCK}: not a plain file; remove it")
+    inner = own_folder(folder)
+    with ExitStack() as stack:
+        with room(folder):
+            lock = stack.enter_context(writing(folder / LOCK, "w"))
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -35,7 +42,7 @@ def held(folder: Path) -> Iterator[None]:
         lock.truncate(0)
         json.dump({"process": os.getpid(), "machine": socket.gethostname(), "since": time.time()}, lock)
         lock.flush()
-        for left in [*folder.glob("*.part"), *(folder / "checkpoints").glob("*.part")]:
+        for left in [*folder.glob("*.part"), *inner.glob("*.part")]:
             shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
         yield
 
@@ -51,15 +58,12 @@ def _is_that(path: Path, handle: int) -> bool:
 def holder(folder: Path) -> dict[str, Any] | None:
     """What is known of the process that trains here now; None if there is none."""
     try:
-        handle = os.open(folder / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe would be waited for
-    except OSError:
+        with opened(folder / LOCK) as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except InputError:  # nobody ever trained here
         return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return _known(folder)
-    finally:
-        os.close(handle)
     return None
 
 

@@ -11,8 +11,8 @@ from regard.errors import InputError
 from regard.figures import figure, size
 from regard.recipe.read import is_run
 from regard.run import history
-from regard.run.create import CHECKPOINTS, FACTS
-from regard.run.lock import held, holder
+from regard.run.create import FACTS
+from regard.run.lock import CHECKPOINTS, held, holder
 from regard.run.run import Run
 
 DEEP = 3  # folders below the one that is asked for

@@ -11,8 +11,8 @@ from regard.listener import SILENT, Listener
 from regard.recipe.read import is_run
 from regard.run.card import card
 from regard.run.checkpoint import Checkpoint
-from regard.run.create import CHECKPOINTS, check_new, claimed, discard
-from regard.run.lock import LOCK
+from regard.run.create import check_new, claimed, discard
+from regard.run.lock import CHECKPOINTS, LOCK
 from regard.run.run import Run
 
 CARD = "README.md"

@@ -23,10 +23,10 @@ from regard.listener import Listener
 from regard.recipe.read import RUN_RECIPE, is_run
 from regard.run import history, scores
 from regard.run.checkpoint import MANIFEST, STEP, WEIGHTS, Checkpoint, manifest_of, table_hash
-from regard.run.create import CHECKPOINTS, FACTS, write_new
+from regard.run.create import FACTS, write_new
 from regard.run.curve import Curve, rows
 from regard.run.facts import FORMAT, facts_file, facts_of
-from regard.run.lock import held
+from regard.run.lock import held, own_folder
 from regard.run.seen import run_html, run_text
 
 if TYPE_CHECKING:
@@ -207,14 +207,14 @@ class Run:
 
     @property
     def _checkpoints(self) -> Path:
-        return self.folder / CHECKPOINTS
+        return own_folder(self.folder)
 
     def best(self) -> Checkpoint | None:
         """What `best` points at, if it is there."""
         pointer = self.folder / "best"
         name = read_text(pointer).strip() if pointer.is_file() else ""
-        there = STEP.fullmatch(name) and (self._checkpoints / name).is_dir()
-        return Checkpoint(self._checkpoints / name) if there else None
+        there = self._checkpoints / name
+        return Checkpoint(there) if STEP.fullmatch(name) and there.is_dir() and not there.is_symlink() else None
 
     def _whole_best(self, listener: Listener) -> Checkpoint | None:
         best = self.best()

@@ -10,6 +10,7 @@ from typing import Any
 from regard.disk.files import finite
 from regard.errors import RecipeError
 from regard.run import Run
+from regard.run.lock import own_folder
 from regard.training.events import Ended, Event, Prepared, Saved, Started, Step, Validated
 
 EVERY = 10
@@ -59,7 +60,7 @@ def check_board() -> None:
 
 
 def _board(run: Run) -> Any:
-    return import_module("torch.utils.tensorboard").SummaryWriter(run.folder / "tensorboard")
+    return import_module("torch.utils.tensorboard").SummaryWriter(own_folder(run.folder, "tensorboard"))
 
 
 def _draw(board: Any, entry: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from regard.datasets.data import Report, Split
 from regard.errors import RecipeError
 from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
+from regard.model.bounds import check_sizes
 from regard.model.weights import load, shell
 from regard.recipe import Recipe
 from regard.run import Checkpoint
@@ -60,6 +61,7 @@ def refuse(recipe: Recipe, settings: TrainingOptions) -> None:
         raise RecipeError(f"training.checkpoints.best_by: there is {', '.join(task.entry.metrics)}; given {given!r}")
     if settings.checkpoints.tensorboard:
         check_board()
+    check_sizes(recipe.model)
     shell(recipe.model.build)  # whatever its parts refuse, before minutes go into reading
 
 

@@ -104,3 +104,9 @@ def test_a_small_vocabulary_is_not_overrun() -> None:
     """Of other makers' tokenizers some have fewer tokens than there are bytes."""
     few = Shortlist(np.full((5, 2), 3, np.int32), 32, [1])
     assert few.candidates([[0, 2]]).tolist() == list(range(32))
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.uint8, torch.int64, torch.float32])
+def test_a_shortlist_of_another_type_is_refused(kind: torch.dtype) -> None:
+    with pytest.raises(InputError, match="not the shortlist of this vocabulary"):
+        Shortlist.open(tensor_bytes({"words": torch.zeros(WORDS + 1, 2, dtype=kind)}), WORDS, WORDS)

@@ -58,7 +58,7 @@ def identity(corpora: Sequence[Corpus], keys: tuple[str, str]) -> tuple[list[Any
     """All that decides what is read: contents, and how they are read where that is not a matter of course."""
     sources = [source for corpus in corpora for source in corpus.sources]
     keyed = keys if any(isinstance(source, JsonLines) for source in sources) else ()  # there they choose the texts
-    contents = [*(checksum(file) for source in sources for file in source.files), *keyed]
+    contents = [*(checksum(file, links=True) for source in sources for file in source.files), *keyed]
     several, layouts = [len(corpus.sources) for corpus in corpora], [source.layout() for source in sources]
     return contents, [several, layouts] if any(layouts) or max(several) > 1 else []
 

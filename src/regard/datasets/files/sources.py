@@ -1,6 +1,5 @@
 """One file of pairs or two parallel ones, read a row at a time."""
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -9,6 +8,7 @@ from typing import Any, TypeGuard
 
 from regard.datasets.lines import LONGEST, OVERLONG, Meter, as_text, raw_lines
 from regard.datasets.pairs import Pair
+from regard.disk import json_value
 from regard.errors import InputError
 
 NOT_UTF8, MISFIT, EMPTY = "not UTF-8", "not in the form of the others", "empty"
@@ -133,10 +133,7 @@ def _not_utf8(line: bytes) -> bool:
 
 
 def _table(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+    row = json_value(line)
     inner = row.get("translation") if isinstance(row, dict) else None
     row = inner if isinstance(inner, dict) else row
     return row if isinstance(row, dict) else None

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from tokenizers import Tokenizer as Engine
 from tokenizers import models, trainers
 
-from regard.datasets.tokenizer.trainer import SPECIAL, ByteTrainer, alphabet, batched
+from regard.datasets.tokenizer.shell import SPECIAL, alphabet
+from regard.datasets.tokenizer.trainer import ByteTrainer, batched
 
 
 class Bpe(ByteTrainer):

@@ -33,7 +33,7 @@ class Pretrained(TokenizerTrainer):
     def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
         path = Path(self.file)
         try:
-            engine = open_engine(read_json(path))
+            engine = open_engine(read_json(path, links=True))
         except InputError as error:
             raise InputError(f"tokenizer.file: {error}") from error
         vocabulary, found = engine.get_vocab(), dict[str, int | None]()

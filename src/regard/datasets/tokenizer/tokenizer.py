@@ -1,13 +1,16 @@
 """A trained tokenizer: texts to ids, ids to texts."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
 from tokenizers import Tokenizer as Engine
 
+from regard.datasets.tokenizer.foreign import known
+from regard.datasets.tokenizer.shell import PREFIX, rebuilt
 from regard.errors import InputError
 
 
@@ -36,13 +39,16 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of every text; none is added."""
-        return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
+        with _panics():
+            return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Whole texts; a character cut in half by a model shows as �."""
         special = self.special
         kept = [[token for token in row if token not in special] for row in rows]
-        return [text.removeprefix(self.prefix) for text in self.engine.decode_batch(kept, skip_special_tokens=False)]
+        with _panics():
+            texts = self.engine.decode_batch(kept, skip_special_tokens=False)
+        return [text.removeprefix(self.prefix) for text in texts]
 
     def stream(self, prompt: Sequence[int] = ()) -> "TextStream":
         """Text that grows token by token behind a prompt."""
@@ -64,9 +70,10 @@ class Tokenizer:
     def open(cls, table: Mapping[str, Any]) -> "Tokenizer":
         """From what `table` gave."""
         inner, prefix = table.get("tokenizer"), table.get("prefix")
-        if not isinstance(inner, Mapping) or not isinstance(prefix, str):
+        if not isinstance(inner, Mapping) or prefix not in ("", PREFIX):
             raise InputError("not a tokenizer: wanted the tables Regard writes")
-        engine, special = open_engine(inner), [table.get(role) for role in ("pad", "bos", "eos")]
+        engine = own_engine(inner) if prefix else open_engine(inner)
+        special = [table.get(role) for role in ("pad", "bos", "eos")]
         size = len(cls(engine))
         for token in special:
             if token is not None and not (type(token) is int and 0 <= token < size):
@@ -74,17 +81,31 @@ class Tokenizer:
         return cls(engine, special[0], special[1], special[2], prefix)
 
 
+def own_engine(table: Mapping[str, Any]) -> Engine:
+    """A tokenizer that Regard has learnt, made anew: nothing but its vocabulary is taken from the table.
+
+    One that a part of the user's own has learnt may be of another form, of known parts like those of other makers.
+    """
+    with _panics():
+        return rebuilt(table) or open_engine(table)
+
+
 def open_engine(table: Mapping[str, Any]) -> Engine:
-    """A tokenizer of the library from its own JSON, with nothing cut off and nothing filled up."""
+    """A tokenizer of the library from its own JSON, of known parts only, with nothing cut off and nothing filled up."""
+    with _panics():
+        return Engine.from_str(json.dumps(known(table)))
+
+
+@contextmanager
+def _panics() -> Iterator[None]:
+    """The library raises nothing narrower than Exception, and its panics are not even that."""
     try:
-        engine = Engine.from_str(json.dumps(table))
-        engine.no_truncation()
-        engine.no_padding()
-    except BaseException as error:  # the library raises nothing narrower, and its panics are no Exception
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        yield
+    except BaseException as error:
+        told = isinstance(error, ValueError) or type(error) is Exception or type(error).__name__ == "PanicException"
+        if isinstance(error, InputError) or not told:
             raise
-        raise InputError(f"not a tokenizer: {error}") from error
-    return engine
+        raise InputError(f"not a tokenizer: {str(error)[:200]}") from error
 
 
 class TextStream:

@@ -12,18 +12,17 @@ from typing import Annotated
 
 from annotated_doc import Doc
 from tokenizers import Tokenizer as Engine
-from tokenizers import decoders, models, normalizers, pre_tokenizers
+from tokenizers import models
 
 from regard.apart import apart
-from regard.datasets.tokenizer.tokenizer import Tokenizer, open_engine
+from regard.datasets.tokenizer.shell import PREFIX, SPECIAL, shell
+from regard.datasets.tokenizer.tokenizer import Tokenizer, own_engine
 from regard.errors import RecipeError
 from regard.recipe import Number
 
-SPECIAL = ("<pad>", "<bos>", "<eos>")
 PAD, BOS, EOS = range(3)
 LEAST = len(SPECIAL) + 256
 USUAL = 8000
-PREFIX = " "
 
 
 class TokenizerTrainer(ABC):
@@ -43,6 +42,8 @@ class ByteTrainer(TokenizerTrainer):
     """Learns a vocabulary of `vocab_size` tokens that spells what it does not know; 0 means 8,000, or what there is."""
 
     least_share = 0.0
+    single = False
+    """Whether text is cut between all characters before anything is learnt, or between words."""
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class ByteTrainer(TokenizerTrainer):
     def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
         made = json.loads(apart(lambda: self.learn(texts), tick).to_str())
         made["added_tokens"] = []  # so that a text that says "<eos>" ends nothing
-        tokenizer = Tokenizer(open_engine(made), PAD, BOS, EOS, PREFIX)
+        tokenizer = Tokenizer(own_engine(made), PAD, BOS, EOS, PREFIX)
         if len(tokenizer) < self.asked * self.least_share:
             raise RecipeError(
                 f"tokenizer.vocab_size: the text gives a vocabulary of {len(tokenizer):,} at most, not "
@@ -79,21 +80,7 @@ class ByteTrainer(TokenizerTrainer):
 
     def shell(self, model: models.Model) -> Engine:
         """Everything but the vocabulary: a space before the first word, words apart, bytes as letters."""
-        shell = Engine(model)
-        lower = [normalizers.Lowercase()] if self.lowercase else []
-        shell.normalizer = normalizers.Sequence([*lower, normalizers.Prepend(PREFIX)])
-        shell.pre_tokenizer = self.apart()
-        shell.decoder = decoders.ByteLevel()
-        return shell
-
-    def apart(self) -> pre_tokenizers.PreTokenizer:
-        """Where text is cut before anything is learnt: between words."""
-        return pre_tokenizers.ByteLevel(add_prefix_space=False)
-
-
-def alphabet() -> list[str]:
-    """The 256 bytes as printable characters, in a fixed order."""
-    return sorted(pre_tokenizers.ByteLevel.alphabet())
+        return shell(model, self.lowercase, self.single)
 
 
 def batched(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -8,7 +8,8 @@ from typing import Any
 from tokenizers import Tokenizer as Engine
 from tokenizers import models, trainers
 
-from regard.datasets.tokenizer.trainer import LEAST, SPECIAL, ByteTrainer, alphabet, batched
+from regard.datasets.tokenizer.shell import SPECIAL, alphabet
+from regard.datasets.tokenizer.trainer import LEAST, ByteTrainer, batched
 
 
 class Unigram(ByteTrainer):

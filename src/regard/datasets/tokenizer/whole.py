@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-from tokenizers import Regex, models, pre_tokenizers
 from tokenizers import Tokenizer as Engine
+from tokenizers import models
 
-from regard.datasets.tokenizer.trainer import LEAST, SPECIAL, ByteTrainer, alphabet
+from regard.datasets.tokenizer.shell import SPECIAL, alphabet
+from regard.datasets.tokenizer.trainer import LEAST, ByteTrainer
 
 
 class Words(ByteTrainer):
@@ -20,12 +21,10 @@ class Words(ByteTrainer):
 class Characters(ByteTrainer):
     """Every character by itself."""
 
+    single = True
+
     def learn(self, texts: Iterable[str]) -> Engine:
         return _whole(self, texts)
-
-    def apart(self) -> pre_tokenizers.PreTokenizer:
-        single = pre_tokenizers.Split(Regex(r"[\s\S]"), behavior="isolated")
-        return pre_tokenizers.Sequence([single, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
 
 
 def _whole(trainer: ByteTrainer, texts: Iterable[str]) -> Engine:

@@ -9,6 +9,7 @@ from regard.errors import InputError
 from regard.tasks.task import Kept
 
 FILE = "translation.json"
+LONGEST = 2**20  # tokens that a line can have
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Facts:
         """From the files of a run. Those of before the sentences were counted are taken to have so many single ones."""
         table = parse_json(kept.get(FILE, b""), FILE)
         longest, single = table.get("longest"), table.get("single", assumed)
-        if type(longest) is not int or longest < 1:
+        if type(longest) is not int or not 1 <= longest <= LONGEST:
             raise InputError(f"{FILE}: damaged: no length of the longest source in it")
         if type(single) not in (int, float) or not 0 <= single <= 1:
             raise InputError(f"{FILE}: damaged: {single!r} is no share of its sources")

@@ -53,9 +53,9 @@ class Shortlist:
     def open(cls, content: bytes, sources: int, targets: int, always: Iterable[int] = ()) -> "Shortlist":
         """From the file of a run, held against the sizes of both vocabularies."""
         words = parse_tensors(content, FILE).get("words")
-        if words is None or words.ndim != 2 or len(words) != sources + 1 or words.is_floating_point():
+        if words is None or words.ndim != 2 or len(words) != sources + 1 or words.dtype != torch.int32:
             raise InputError(f"{FILE}: not the shortlist of this vocabulary")
-        return cls(words.clamp(-1, targets - 1).to(torch.int32).numpy(), targets, always)
+        return cls(words.clamp(-1, targets - 1).numpy(), targets, always)
 
     def file(self) -> bytes:
         """What `open` reads."""

@@ -1,0 +1,125 @@
+"""Tokenizers that a stranger wrote: of a table nothing is taken but what was checked, and no part of it runs away."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from foreign import STYLES, table
+
+from regard.datasets.tokenizer import Bpe, Characters, Tokenizer, Unigram, Words
+from regard.datasets.tokenizer.foreign import GPT2
+from regard.datasets.tokenizer.tokenizer import open_engine
+from regard.errors import InputError
+
+TEXTS = ["eins zwei drei", "Eins, zwei: DREI!", "größer 한국어", "ein Haus ein Boot"] * 5
+OWN = {
+    "bpe": Bpe(vocab_size=270),
+    "lowercase": Bpe(vocab_size=265, lowercase=True),
+    "unigram": Unigram(vocab_size=280),
+    "words": Words(),
+    "characters": Characters(lowercase=True),
+}
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_what_regard_learns_is_rebuilt_to_the_letter(kind: str) -> None:
+    learnt = OWN[kind].train(TEXTS)
+    kept = json.loads(json.dumps(learnt.table()))
+    again = Tokenizer.open(kept)
+    assert again.table() == kept
+    assert again.encode(TEXTS) == learnt.encode(TEXTS)
+    assert again.decode(again.encode(TEXTS)) == learnt.decode(learnt.encode(TEXTS))
+
+
+Change = Callable[[dict[str, Any]], Any]
+BPE: dict[str, Change] = {
+    "id twice": lambda held: held["model"]["vocab"].update({"<pad>": 1}),
+    "id too high": lambda held: held["model"]["vocab"].update({"<pad>": 10**6}),
+    "negative": lambda held: held["model"]["vocab"].update({"<pad>": -1}),
+    "no id": lambda held: held["model"]["vocab"].update({"<pad>": 0.0}),
+    "truth": lambda held: held["model"]["vocab"].update({"<pad>": False}),
+    "half a letter": lambda held: held["model"]["vocab"].update({"\ud800": len(held["model"]["vocab"])}),
+    "a byte less": lambda held: held["model"].update(vocab={"<pad>": 0}, merges=[]),
+    "strange merge": lambda held: held["model"]["merges"].append(["no", "where"]),
+    "merge of three": lambda held: held["model"]["merges"].append(["a", "b", "c"]),
+    "merge of numbers": lambda held: held["model"]["merges"].append([1, 2]),
+    "no merges": lambda held: held["model"].update(merges=None),
+    "no vocabulary": lambda held: held["model"].update(vocab=[]),
+    "dropout": lambda held: held["model"].update(dropout=0.5),
+    "another model": lambda held: held.update(model={"type": "Magic"}),
+    "no model": lambda held: held.pop("model"),
+    "precompiled": lambda held: held.update(normalizer={"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
+    "bomb": lambda held: held.update(normalizer=replaces(12)),
+    "nothing to replace": lambda held: held.update(normalizer=replace("", "x")),
+    "pattern": lambda held: held.update(pre_tokenizer=split(r"(a+)+$")),
+    "odd option": lambda held: held.update(decoder={"type": "Strip", "content": " ", "start": 10**9, "stop": 0}),
+    "unknown option": lambda held: held.update(decoder={"type": "Fuse", "deep": 1}),
+    "nested": lambda held: held.update(normalizer=nested(9)),
+    "added": lambda held: held.update(added_tokens=[{"id": 10**12, "content": "x"}]),
+    "added nothing": lambda held: held.update(added_tokens=[{"id": 1, "content": ""}]),
+}
+
+
+def replace(what: str, content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"String": what}, "content": content}
+
+
+def replaces(times: int) -> dict[str, Any]:
+    return {"type": "Sequence", "normalizers": [replace("a", "a" * 10)] * times}
+
+
+def nested(times: int) -> dict[str, Any]:
+    return {"type": "Sequence", "normalizers": [nested(times - 1)] if times else []}
+
+
+def split(pattern: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+@pytest.mark.parametrize("prefix", ["", " "])
+@pytest.mark.parametrize("change", BPE.values(), ids=BPE)
+def test_strange_tables_are_refused(change: Change, prefix: str) -> None:
+    kept = json.loads(json.dumps(OWN["bpe"].train(TEXTS).table()))
+    change(kept["tokenizer"])
+    kept["prefix"] = prefix
+    if not prefix and change is BPE["dropout"]:
+        assert Tokenizer.open(kept)  # other makers may have learnt with it; here nothing is left to chance
+        return
+    with pytest.raises(InputError, match="^not a tokenizer: "):
+        Tokenizer.open(kept)
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), 1e300, "1", None, True])
+def test_strange_scores_are_refused(score: Any) -> None:
+    kept = OWN["unigram"].train(TEXTS).table()
+    kept["tokenizer"]["model"]["vocab"][5][1] = score
+    for prefix in ("", " "):
+        with pytest.raises(InputError, match=r"^not a tokenizer: a (piece|score)"):
+            Tokenizer.open(kept | {"prefix": prefix})
+
+
+@pytest.mark.parametrize("role", ["pad", "bos", "eos"])
+def test_special_ids_are_ids(role: str) -> None:
+    kept = OWN["words"].train(TEXTS).table()
+    size = len(Tokenizer.open(kept))
+    assert Tokenizer.open(kept | {role: size - 1})
+    for odd in (size, -1, 1.0, True, "1"):
+        with pytest.raises(InputError, match="is no id of its"):
+            Tokenizer.open(kept | {role: odd})
+    with pytest.raises(InputError):
+        Tokenizer.open(kept | {"prefix": "x" * 1000})
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_fills_up_or_cuts_off_is_left_out(style: str) -> None:
+    plain = open_engine(table(style))
+    padding = {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None}
+    padding |= {"pad_id": 0, "pad_type_id": 0, "pad_token": "x"}
+    odd = dict(table(style)) | {"padding": padding, "post_processor": {"type": "Strange"}}
+    assert open_engine(odd).encode(TEXTS[0]).ids == plain.encode(TEXTS[0]).ids
+
+
+def test_patterns_of_known_models_are_taken() -> None:
+    made = open_engine(dict(table("gpt2")) | {"pre_tokenizer": split(GPT2)})
+    assert made.encode(TEXTS[0]).ids
