@@ -149,7 +149,7 @@ def test_keys_are_set_and_texts_may_have_an_equals_sign(
 def test_what_cannot_be_is_refused_before_anything_is_loaded(
     verb: str, words: list[str], said: str, trained: tuple[Path, Done], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("regard.trained.shell", None)
+    monkeypatch.setattr("regard.trained.fitted", None)
     refused(3, said, verb, str(trained[0]), *(["a"] if verb == "translate" else []), *words)
 
 
