@@ -50,7 +50,8 @@ STEP = ("step-3.part/weights.safetensors", "step-3.part/state.safetensors", "ste
 PLACES = {f"new run: {file}": Place(TRAIN, file) for file in NEW}
 PLACES |= {f"encoded data: {file}": Place(TRAIN, file) for file in ("ids", "lengths.npy", "numbers.npy", "facts.json")}
 PLACES |= {f"first checkpoint: {file}": Place(TRAIN, file) for file in STEP}
-PLACES |= {f"later checkpoint: {file}": Place(TRAIN, file.replace("step-3", "step-6")) for file in STEP}
+LATER = tuple(file.replace("step-3", "step-6") for file in STEP)
+PLACES |= {f"later checkpoint: {file}": Place(TRAIN, file) for file in LATER}
 PLACES |= {
     "log": Place(TRAIN, "log.jsonl"),
     "lock": Place(TRAIN, "lock"),
