@@ -1,16 +1,18 @@
 """What hostile runs asked for (tests/attack), a small test each."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from toyruns import recipe, whole
 
 from regard.datasets.toys import Toys
+from regard.disk import names_inside
 from regard.errors import InputError, RecipeError
 from regard.pictures import plain
 from regard.run import Run
-from regard.run.checkpoint import MANIFEST, table_hash
+from regard.run.checkpoint import MANIFEST, WEIGHTS, table_hash
 
 
 @pytest.fixture(autouse=True)
@@ -46,3 +48,16 @@ def test_a_manifest_without_progress_is_damage(tmp_path: Path) -> None:
     (newest.folder / MANIFEST).write_text(json.dumps(table))
     with pytest.raises(InputError, match="damaged: no progress in it"):
         newest.progress()
+
+
+def test_tensors_longer_than_they_say_are_not_read_to_their_end(tmp_path: Path) -> None:
+    whole(recipe(steps=1), tmp_path / "run")
+    newest = Run.open(tmp_path / "run").checkpoints()[0]
+    os.truncate(newest.folder / WEIGHTS, 1 << 44)  # a hole, which it would take hours to add up
+    with pytest.raises(InputError, match="damaged: not what was written"):
+        newest.check()
+
+
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(InputError, match="names of files that are none"):
+        names_inside(["x\0y"], "run.json")

@@ -6,7 +6,7 @@ Eight bytes say how long a JSON table is, and behind it stand the numbers, one t
 import struct
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeGuard
+from typing import Any, BinaryIO, TypeGuard
 
 from regard.disk.parsing import json_value
 
@@ -33,6 +33,13 @@ def head_size(first: bytes, total: int) -> int:
     if size > min(LONGEST, total - START):
         raise ValueError("its head is longer than it can be")
     return size
+
+
+def read_head(file: BinaryIO) -> dict[str, Entry]:
+    """All tensors of an open file, none of which is read; a ValueError for what no file holds."""
+    total = file.seek(0, 2)
+    file.seek(0)
+    return entries(file.read(head_size(file.read(START), total)), total)
 
 
 def entries(head: bytes, total: int) -> dict[str, Entry]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.disk.door import ENDLESS, opened
 from regard.disk.files import checksum
-from regard.disk.header import START, Entry, entries, head_size
+from regard.disk.header import START, Entry, entries, head_size, read_head
 from regard.disk.write import reason, room, sync
 from regard.errors import FailedError, InputError
 
@@ -57,11 +57,8 @@ def tensor_bytes(tensors: Tensors) -> bytes:
 def read_shapes(path: Path, deep: int = 0) -> dict[str, list[int]]:
     """Names and shapes, without reading the tensors."""
     with opened(path, ENDLESS, deep=deep) as file:
-        total = file.seek(0, 2)
-        file.seek(0)
         try:
-            head = file.read(head_size(file.read(START), total))
-            return {name: list(one.shape) for name, one in entries(head, total).items()}
+            return {name: list(one.shape) for name, one in read_head(file).items()}
         except (ValueError, OSError) as error:
             raise InputError(f"{path}: not a safetensors file: {error}") from error
 

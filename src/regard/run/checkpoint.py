@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.disk import checksum, read_json, remove, sync, write
+from regard.disk.door import ENDLESS, opened
+from regard.disk.header import read_head
 from regard.errors import InputError
 
 if TYPE_CHECKING:  # what lists runs needs no tensors, and importing torch takes seconds
@@ -64,7 +66,7 @@ class Checkpoint:
             path = self.folder / name
             if not path.exists():
                 raise InputError(f"{path}: missing")
-            if checksum(path, deep=DEEP) != hashes.get(name):
+            if not _accounted_for(path) or checksum(path, deep=DEEP) != hashes.get(name):
                 raise InputError(f"{path}: damaged: not what was written")
         return manifest
 
@@ -96,6 +98,16 @@ class Checkpoint:
         from regard.disk.tensors import read_shapes
 
         return read_shapes(self.folder / WEIGHTS, DEEP)
+
+
+def _accounted_for(path: Path) -> bool:
+    """Whether a file is as long as its head says: one that is not may be endless, and is not read to its end."""
+    with opened(path, ENDLESS, deep=DEEP) as file:
+        try:
+            read_head(file)
+        except (ValueError, OSError):
+            return False
+    return True
 
 
 def _tensors(path: Path) -> "Tensors":
