@@ -71,6 +71,17 @@ def test_what_somebody_else_made_stays(trained: tuple[Path, Done], tmp_path: Pat
     assert Run.open(tmp_path / "numbers-transformer-2").checkpoints()
 
 
+def test_a_link_to_a_demo_run_is_not_followed(tmp_path: Path) -> None:
+    demo(tmp_path / "first")
+    run = tmp_path / "first" / "numbers-gru"
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    (tmp_path / "second").mkdir()
+    (tmp_path / "second" / "numbers-gru").symlink_to(run)
+    assert demo(tmp_path / "second", "--quiet").code == 0
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
+    assert Run.open(tmp_path / "second" / "numbers-gru-2").checkpoints()
+
+
 def test_a_demo_run_that_was_trained_further_stays(tmp_path: Path) -> None:
     demo(tmp_path)
     run = Run.open(tmp_path / "numbers-gru")

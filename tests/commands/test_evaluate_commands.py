@@ -17,7 +17,7 @@ from regard.verbs import evaluate
 def test_evaluate_shows_scores_signatures_and_lengths(trained: tuple[Path, Done], run: Path) -> None:
     done = regard("evaluate", str(run))
     assert (done.code, done.err) == (0, "")
-    for said in ("pairs", "perplexity", "exact match", "BLEU, lower case", "chrF", "nrefs:1|", "version:2", "1–5"):
+    for said in ("pairs", "perplexity", "exact match", "BLEU, lower case", "chrF", "nrefs:1|", "version:2", "1–10"):
         assert said in done.out
     assert (run / "bleu-by-length.png").read_bytes()[:4] == b"\x89PNG"
     assert len((run / "translations.txt").read_text().splitlines()) == 30
@@ -40,7 +40,7 @@ def test_runs_are_scored_side_by_side(run: Path, trained: tuple[Path, Done], tmp
     out = ["--against", str(trained[0]), "--out", str(tmp_path / "new")]
     done = regard("evaluate", str(run), *out)
     assert (done.code, done.err) == (0, "")
-    (line,) = (line for line in done.lines if line.startswith("BLEU, 1–5 words"))
+    (line,) = (line for line in done.lines if line.startswith("BLEU, 1–10 letters"))
     assert line.split()[-1] == line.split()[-2]  # the same run twice
     both = json.loads(regard("evaluate", str(run), *out, "--json").out)
     (other,) = both["against"].values()

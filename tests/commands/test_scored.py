@@ -155,7 +155,7 @@ def test_scores_have_the_same_digits_everywhere(run: Path) -> None:
     digits = {
         len(row[-1].partition(".")[2]) for row in rows if row and row[0] in ("BLEU", "chrF") and row[-1][0].isdigit()
     }
-    digits |= {len(cell.partition(".")[2]) for row in rows if row[:1] == ["1–5"] for cell in row[2:4]}
+    digits |= {len(cell.partition(".")[2]) for row in rows if row[:1] == ["1–10"] for cell in row[2:4]}
     assert digits == {2}
 
 

@@ -1,6 +1,7 @@
 """Overrides: values, kinds and whole tables, in whatever order they are said."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,3 +134,15 @@ def test_a_bad_override_is_told(override: str, told: str) -> None:
     with pytest.raises(RecipeError) as error:
         open_recipe("gpt-char", [override])
     assert told in str(error.value)
+
+
+def test_values_from_python_become_what_a_recipe_can_hold() -> None:
+    """Paths and tuples, alone, in lists, in tables of their own and below other keys."""
+    given = {
+        "data": {"train": Path("a/b"), "deep": {"files": (Path("c"), "d")}},
+        "data.valid": [Path("e")],
+        "empty": {},
+    }
+    wanted = {"data": {"train": "a/b", "deep": {"files": ["c", "d"]}, "valid": ["e"]}, "empty": {}}
+    assert put({}, [given]) == wanted
+    assert put({}, [{"data.table": [{"file": Path("f")}]}]) == {"data": {"table": [{"file": "f"}]}}

@@ -53,6 +53,9 @@ def transformer(**options: object) -> dict[str, object]:
 BAD = {
     "unknown key": (transformer(attention={"kind": "multihead", "kv_head": 2}), [
         "model.decoder.attention.kv_head: unknown; did you mean 'kv_heads'?"]),
+    "a key of another kind": (transformer(attention={"kind": "dot", "heads": 2}), [
+        "model.decoder.attention.heads: unknown; 'dot' has no such option: "
+        "it belongs to model.decoder.attention.kind=multihead or model.decoder.attention.kind=linear"]),
     "wrong type": (transformer(layers="six"), [
         "model.decoder.layers: wanted a whole number ≥ 1, given 'six'"]),
     "out of range": (transformer(dropout=1.5), [

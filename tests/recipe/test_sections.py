@@ -157,3 +157,16 @@ def test_files_are_absolute_where_the_recipe_is_read(tmp_path: Path, monkeypatch
 def test_the_home_of_nobody_is_said() -> None:
     with pytest.raises(RecipeError, match=r"^data\.train: wanted a file \(.*home.*\), given '~nobody-by-that-name/x'$"):
         check(task="reading", data={"train": "~nobody-by-that-name/x"})
+
+
+def test_a_value_that_another_kind_takes_is_answered_with_that_kind() -> None:
+    """Who trains on generated numbers and names a file of their own has forgotten one word."""
+    named = MODEL_ONLY | {"task": "reading", "data": {"kind": "numbers", "train": "mine.tsv"}}
+    with pytest.raises(RecipeError, match=r"given 'mine.tsv' \(data.kind=files takes that\)$"):
+        Recipe.check(named, MENU)
+
+
+def test_a_menu_hands_out_its_slots() -> None:
+    assert MENU["training"].entries == {"loop": Fitting}
+    with pytest.raises(RecipeError, match="trainings: no such slot; did you mean 'training'"):
+        MENU["trainings"]

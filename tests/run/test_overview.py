@@ -14,7 +14,7 @@ import torch
 
 from regard.errors import InputError
 from regard.run import Run
-from regard.run.overview import overview, remove_run, runs
+from regard.run.overview import Overview, overview, remove_run, runs
 
 RECIPE = {"name": "small", "task": {"kind": "translation"}, "training": {"checkpoints": {"best_by": "bleu"}}}
 MORE = {"steps": 100, "parameters": 12, "commands": ["regard train small"]}
@@ -114,6 +114,14 @@ def test_runs_are_found_a_little_below_and_the_last_changed_first(tmp_path: Path
     found = runs(tmp_path)
     assert [one.folder.relative_to(tmp_path).as_posix() for one in found] == ["a", "deep/er/b"]
     assert found[1].age.endswith(" d")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (3599, "60 min"), (7200, "2 h"), (3 * 86400, "3 d")]
+)
+def test_the_age_of_a_run_is_said_in_one_unit(seconds: float, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 1e9)
+    assert Overview(Path("run"), "run", "done", changed=1e9 - seconds).age == said
 
 
 @pytest.mark.parametrize("kind", ["nothing", "a folder", "a file", "only a recipe", "a link"])

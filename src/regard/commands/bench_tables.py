@@ -44,7 +44,8 @@ def show_growth(measured: "dict[str, list[Row]]", lengths: list[int]) -> None:
 def _cell(row: "Row", what: str) -> str:
     if what == "peak":
         return size(row.peak or 0)
-    return f"{1e3 * row.median(what):.3g}"
+    milliseconds = 1e3 * row.median(what)
+    return f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
 
 
 def show_turns(turns: "list[Turns]", unit: str, json: bool) -> None:

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
     overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="[a.b=c]…", help="How it answers, such as decoding.beam_size=1.")
+        list[str] | None, typer.Argument(metavar="[a.b=c]…", help="How it answers, such as decoding.kind=greedy.")
     ] = None,
-    on: Annotated[str, typer.Option(help="Other data: NAME for NAME.de and NAME.en, or one .tsv or .jsonl.")] = "",
+    on: Annotated[
+        str, typer.Option(help="Other data: NAME for NAME.de and NAME.en, or one .tsv, .csv or .jsonl.")
+    ] = "",
     beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
     set_: Set = None,
     out: Annotated[

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from regard.recipe.renamed import renamed_key
@@ -20,22 +20,42 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"; there is {', '.join(known[:12])}{', …' if len(known) > 12 else ''}" if known else ""
 
 
-def explain(error: ValidationError, place: str, known: Mapping[str, FieldInfo]) -> str:
+Kinds = Mapping[str, Mapping[str, FieldInfo]]
+"""What every choice of a slot takes, by its kind."""
+
+
+def explain(error: ValidationError, place: str, kind: str, kinds: Kinds) -> str:
     """The faults of one table of a recipe: a line each, two at most."""
-    lines = list(dict.fromkeys(_line(dict(fault), place, known) for fault in error.errors(include_url=False)))
+    faults = map(dict, error.errors(include_url=False))
+    lines = list(dict.fromkeys(_line(fault, place, kind, kinds) for fault in faults))
     return "\n".join(lines[:2]) + (f" (and {len(lines) - 2} more)" if len(lines) > 2 else "")
 
 
-def _line(fault: dict[str, Any], place: str, known: Mapping[str, FieldInfo]) -> str:
-    key = str(fault["loc"][0]) if fault["loc"] else ""
+def _line(fault: dict[str, Any], place: str, kind: str, kinds: Kinds) -> str:
+    key, known = str(fault["loc"][0]) if fault["loc"] else "", kinds[kind]
     where = f"{place}.{key}" if key else place
+    others = [f"{place}.kind={other}" for other, options in kinds.items() if _takes(options, key, fault["input"])]
     if fault["type"] == "extra_forbidden":
-        return f"{where}: unknown{renamed_key(where) or nearest(key, known)}"
+        elsewhere = f"; {kind!r} has no such option: it belongs to {' or '.join(others[:3])}" if others else ""
+        return f"{where}: unknown{renamed_key(where) or elsewhere or nearest(key, known)}"
     if fault["type"] == "missing":
         return f"{where}: missing; it has no default, so the recipe must say it"
     own = fault["type"] == "value_error"  # what a check of ours says
     wanted = fault["msg"].replace("Value error, ", "") if own else wants(known[key])
-    return f"{where}: wanted {wanted}, given {_given(fault['input'])}"
+    elsewhere = f" ({' or '.join(others[:3])} takes that)" if others and not own else ""
+    return f"{where}: wanted {wanted}, given {_given(fault['input'])}{elsewhere}"
+
+
+def _takes(options: Mapping[str, FieldInfo], key: str, value: Any) -> bool:
+    """Whether a choice has an option that may be so."""
+    if key not in options or key == "kind":
+        return False
+    option: Any = Annotated[options[key].annotation, options[key]]
+    try:
+        TypeAdapter(option).validate_python(value, strict=True)
+    except (ValidationError, PydanticUserError):  # wrong there too, or a slot, which no value fills
+        return False
+    return True
 
 
 def _given(value: Any) -> str:

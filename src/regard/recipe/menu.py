@@ -41,6 +41,10 @@ class Menu:
     def __iter__(self) -> Iterator[Slot]:
         return iter(self.slots.values())
 
+    def __getitem__(self, slot: str) -> Slot:
+        """One slot: its choices, and what each does."""
+        return self._known(slot)
+
     @property
     def parts(self) -> dict[str, dict[str, type[Part[Any]]]]:
         """The pydantic model of every entry, by slot and kind."""
@@ -137,7 +141,8 @@ class Menu:
         try:
             part = model(**options)
         except ValidationError as error:
-            raise RecipeError(explain(error, place, model.model_fields)) from error
+            kinds = {kind: entry.model_fields for kind, entry in self.slots[slot].parts.items()}
+            raise RecipeError(explain(error, place, options["kind"], kinds)) from error
         part._place = place
         return part
 

@@ -217,7 +217,7 @@ def test_runs_stand_side_by_side(task: Translation, model: Seq2Seq) -> None:
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["chrF"] == (f"{one.chrf:.2f}", f"{other.chrf:.2f}")
     assert one.chrf != other.chrf
-    assert rows["BLEU, 1–5 words"] == (f"{one.by_length[0].bleu:.2f}", f"{other.by_length[0].bleu:.2f}")
+    assert rows["BLEU, 1–10 letters"] == (f"{one.by_length[0].bleu:.2f}", f"{other.by_length[0].bleu:.2f}")
     assert one.files()["translations.txt"].decode().splitlines() == one.translations
     assert not {"sources", "translations", "references"} & set(one.facts())
     assert TOY["valid"] == one.facts()["pairs"]

@@ -52,8 +52,15 @@ def test_signatures_say_how_it_was_done() -> None:
     assert "nc:6" in signatures["chrf"]
 
 
+BOUNDS = EDGES["words"]
+
+
 @few
-@given(st.lists(st.integers(1, 60) | st.sampled_from([*EDGES, *(edge + 1 for edge in EDGES)]), max_size=20))
+@given(
+    st.lists(st.integers(1, 60) | st.sampled_from([*BOUNDS, *(edge + 1 for edge in BOUNDS)]), max_size=20).map(
+        lambda some: [*some, 9, 9]
+    )
+)
 def test_bins_part_the_sentences_by_their_length(lengths: list[int]) -> None:
     """Every sentence in one bin, and the score of a bin that of its sentences."""
     sources, references = texts(lengths, 1), texts(lengths, 2)
@@ -67,6 +74,20 @@ def test_bins_part_the_sentences_by_their_length(lengths: list[int]) -> None:
         inside = [place for place, length in enumerate(lengths) if part.least <= length <= part.most]
         found = score([said[place] for place in inside], [references[place] for place in inside])
         assert (part.count, part.bleu, part.chrf) == (len(inside), found.bleu, found.chrf)
+
+
+def test_sources_of_a_word_or_two_are_counted_in_letters() -> None:
+    """German numbers are one word each, however long: by words all would stand in one bin."""
+    numbers = ["zwei", "siebenundvierzig", "neunhundertneunundneunzig", "dreitausendsiebenhundertelf"] * 10
+    bins = by_length(numbers, numbers, numbers)
+    assert [(part.unit, part.least, part.most, part.count) for part in bins] == [
+        ("letters", 1, 10, 10),
+        ("letters", 11, 20, 10),
+        ("letters", 21, 30, 20),
+    ]
+    assert {
+        part.unit for part in by_length([*numbers, *["ein Satz aus mehr als fünf Wörtern"] * 3], *[["x"] * 43] * 2)
+    } == {"words"}
 
 
 def test_the_edges_of_bins_are_those_written() -> None:

@@ -47,6 +47,11 @@ class TranslationScores(Evaluation):
     def size(self) -> str:  # type: ignore[override]
         return f"{self.pairs:,} pairs"
 
+    @property
+    def unit(self) -> str:
+        """What lengths of sources are counted in: words, or letters."""
+        return self.by_length[0].unit if self.by_length else "words"
+
     def facts(self) -> dict[str, Any]:
         return {key: value for key, value in asdict(self).items() if key not in LONG}
 
@@ -71,7 +76,7 @@ class TranslationScores(Evaluation):
         ]
         return [
             Table(("", " ", ""), list[tuple[str, ...]](rows)),
-            Table((" words in the source", " pairs", " BLEU", " chrF", ""), list[tuple[str, ...]](bins)),
+            Table((f" {self.unit} in the source", " pairs", " BLEU", " chrF", ""), list[tuple[str, ...]](bins)),
         ]
 
     def notes(self) -> list[str]:
@@ -87,11 +92,10 @@ class TranslationScores(Evaluation):
         rows.append(("bits per byte", *(figure("bits_per_byte", one.bits_per_byte) for one in found)))
         if len({one.vocabulary for one in found}) == 1:
             rows.append(("perplexity per token", *(f"{one.perplexity:.2f}" for one in found)))
-        bins = [{(part.least, part.most): part for part in one.by_length} for one in found]
-        for least, most in bins[0]:
-            parts = [one.get((least, most)) for one in bins]
-            scores = ("" if part is None else figure("bleu", part.bleu) for part in parts)
-            rows.append((f"BLEU, {least}–{most} words", *scores))
+        bins = [{f"BLEU, {part.least}–{part.most} {part.unit}": part for part in one.by_length} for one in found]
+        for name in bins[0]:
+            parts = [one.get(name) for one in bins]
+            rows.append((name, *("" if part is None else figure("bleu", part.bleu) for part in parts)))
         return Table(("", *(f" {name}" for name in others)), list[tuple[str, ...]](rows))
 
     def files(self) -> dict[str, bytes]:

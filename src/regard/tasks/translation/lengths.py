@@ -12,7 +12,7 @@ FEW = 20  # pairs below which the BLEU of a group is left to chance
 
 
 def plot_lengths(runs: Mapping[str, Sequence[Bin]], path: Path, listener: Listener | None = None) -> Path:
-    """BLEU of every run by words in the source; a fixed vector falls where attention does not [N2:83, N4:28].
+    """BLEU of every run by the length of the source; a fixed vector falls where attention does not [N2:83, N4:28].
 
     Groups of few pairs are faint and hollow: they say little.
     """
@@ -32,7 +32,7 @@ def plot_lengths(runs: Mapping[str, Sequence[Bin]], path: Path, listener: Listen
         axes.plot(list(map(_middle, few)), [part.bleu for part in few], "o", **hollow)
     bins = max(runs.values(), key=len)
     axes.set_xticks(list(map(_middle, bins)), [f"{part.least}–{part.most}\n{part.count:,}" for part in bins])
-    below = "words in the source, and how many pairs"
+    below = f"{bins[0].unit} in the source, and how many pairs"
     if any(part.count < FEW for parts in runs.values() for part in parts):
         below += f" (hollow: fewer than {FEW})"
     axes.set(xlabel=below, ylabel="BLEU", ylim=(0, None), title="BLEU by length of the source")

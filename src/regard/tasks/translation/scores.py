@@ -7,7 +7,8 @@ from math import nan
 
 from regard.listener import SILENT, Listener
 
-EDGES = (5, 10, 15, 20, 25, 30, 40)
+EDGES = {"words": (5, 10, 15, 20, 25, 30, 40), "letters": (10, 20, 30, 40, 60, 80, 120)}
+FEW = 5  # per cent of sources, or fewer, with more words than the first bin holds: letters tell more
 ANALYSERS = {"ja": ("ja-mecab", "MeCab"), "ko": ("ko-mecab", "mecab_ko")}
 
 
@@ -27,8 +28,9 @@ NOTHING = Bleu(nan, nan, nan, {"bleu": "", "chrf": "", "bleu_lowercase": ""})
 
 @dataclass(frozen=True)
 class Bin:
-    """Sentences whose source has `least` to `most` words."""
+    """Sentences whose source has `least` to `most` words, or letters."""
 
+    unit: str
     least: int
     most: int
     count: int
@@ -64,14 +66,19 @@ def by_length(
     language: str = "",
     listener: Listener = SILENT,
 ) -> list[Bin]:
-    """The same by the number of words in the source: does quality fall as sentences grow [N2:83]?"""
-    lengths = [len(source.split()) for source in sources]
-    bins, least = [], 0
-    for most in (*EDGES, max([*lengths, EDGES[-1] + 1])):
+    """The same by the number of words in the source: does quality fall as sentences grow [N2:83]?
+
+    Where nearly all have a handful of words at most (numbers, Chinese), by the number of letters.
+    """
+    words = [len(source.split()) for source in sources]
+    few = sum(length > EDGES["words"][0] for length in words) < FEW / 100 * len(words)
+    unit, lengths = ("letters", list(map(len, sources))) if few else ("words", words)
+    bins, least, edges = [], 0, EDGES[unit]
+    for most in (*edges, max([*lengths, edges[-1] + 1])):
         listener.at("scoring by length", least, max(lengths, default=0))
         chosen = [i for i, length in enumerate(lengths) if least < length <= most]
         if chosen:
             found = score([translations[i] for i in chosen], [references[i] for i in chosen], language)
-            bins.append(Bin(least + 1, most, len(chosen), found.bleu, found.chrf))
+            bins.append(Bin(unit, least + 1, most, len(chosen), found.bleu, found.chrf))
         least = most
     return bins
