@@ -71,11 +71,11 @@ KINDS: dict[str, Callable[[Random], bytes]] = {
     "many sentences": lambda chance: _some(chance, PLAIN, 120),
     "numbers": lambda chance: _some(chance, ["1. ", "3.5", "9" * 400, "0x1", "1e999", "-", "½", "Ⅻ"]),
     "bare marks of order": lambda chance: b"\xef\xbb\xbf" * chance.randint(1, 3) + _some(chance, PLAIN),
-    "a long word or text": lambda chance: _long(chance, chance.choice([1_000, 10_000])),
+    "a long word or text": lambda chance: _long(chance, chance.choice([500, 5_000])),
 }
 HUGE: dict[str, Callable[[Random], bytes]] = {
     "100,000 spaces": lambda chance: b" " * 100_000 + b"a",
-    "100 kB": lambda chance: _long(chance, 100_000),
+    "30 kB": lambda chance: _long(chance, 30_000),
     "10 MB": lambda chance: _long(chance, 10_000_000),
 }
 
@@ -84,8 +84,8 @@ def lines(count: int, seed: int = 1, huge: bool = True) -> Iterator[tuple[str, b
     """So many lines with their kinds, none with a line feed; some of them huge."""
     chance, kinds = Random(seed), list(KINDS)
     for number in range(count):
-        if huge and number % 50 == 49:
-            kind = [*HUGE][number // 50 % len(HUGE)]
+        if huge and number % 100 == 99:
+            kind = [*HUGE][number // 100 % len(HUGE)]
             yield kind, HUGE[kind](chance)
         else:
             kind = kinds[number % len(kinds)]
@@ -129,16 +129,16 @@ def main() -> None:
     start = time.perf_counter()
     said = asked(words.run, b"".join(line + b"\n" for _, line in given), "--json", "--beam", "1", "--quiet")
     for what, count in judged(given, *said).items():
-        print(f"{count:6,} {what}")
+        print(f"{count:6,} {what}", flush=True)
     print(f"{time.perf_counter() - start:6.1f} s for {sum(len(line) for _, line in given):,} bytes")
     for unit in ("a", "Ein Hund läuft. ", "「あ。", " "):
         times = []
-        for size in (0, 20_000, 40_000, 80_000, 160_000):
+        for size in (0, 10_000, 20_000, 40_000, 80_000):
             start = time.perf_counter()
             asked(words.run, (unit * (size // len(unit)) + "\n").encode(), "--beam", "1", "--quiet")
             times.append(time.perf_counter() - start)
         print(
-            f"{unit!r}: " + ", ".join(f"{each - times[0]:.1f} s" for each in times[1:]) + " for 20k to 160k characters"
+            f"{unit!r}: " + ", ".join(f"{each - times[0]:.1f} s" for each in times[1:]) + " for 10k to 80k characters"
         )
 
 

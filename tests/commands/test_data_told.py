@@ -35,7 +35,8 @@ def test_every_dropped_line_is_counted_with_why_and_where() -> None:
     )
     valid, test = (int(line.split()[1]) for line in said[1:])
     assert 0 < valid < test
-    assert said[0] == f"train: 680 read from mixed.tsv, {dropped}; {valid + test} held out; {676 - valid - test} left"
+    left = f"{valid + test} held out; {676 - valid - test} left; 100 % of sources are one sentence"
+    assert said[0] == f"train: 680 read from mixed.tsv, {dropped}; {left}"
     assert said[1].startswith(
         f"valid: {valid} held out of train; scores of so few will be rough: raise data.valid_share"
     )
@@ -50,7 +51,7 @@ def test_machines_and_the_log_hear_the_same() -> None:
     splits = next(event for event in map(json.loads, done.lines) if event["event"] == "prepared")["splits"]
     assert splits["train"]["read"] == 680
     assert splits["train"]["left_out"] == {
-        "in data.valid or data.test too": {"count": 120, "first": ["line 1", "line 2", "line 3"]},
+        "also in data.valid": {"count": 120, "first": ["line 1", "line 2", "line 3"]},
         "empty": {"count": 2, "first": ["line 17", "line 679"]},
         "not in the form of the others": {"count": 1, "first": ["line 680"]},
     }
@@ -65,7 +66,7 @@ def test_machines_and_the_log_hear_the_same() -> None:
 
 def test_files_that_leave_nothing_to_learn_are_told() -> None:
     words = [*QUICK, "data.train=good.tsv", "data.valid=good.tsv", "--out", "run"]
-    refused(3, "676 dropped: 676 in data.valid or data.test too (lines 1, 2, 3, …); 0 left", "train", *words)
+    refused(3, "676 dropped: 676 also in data.valid (lines 1, 2, 3, …); 0 left", "train", *words)
     assert not Path("run").exists()
 
 

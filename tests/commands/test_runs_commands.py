@@ -66,7 +66,7 @@ def test_a_run_is_shown_with_its_data_scores_and_commands(here: Path) -> None:
     rows = {line.split("  ")[0]: " ".join(line.split()) for line in done.lines if line[:1].strip()}
     assert rows["run"] == "run runs/toy: translation, recipe gru-additive"
     assert rows["state"].startswith("state done, 60 of 60 steps, changed ")
-    assert rows["train data"] == "train data 200"
+    assert rows["train data"] == "train data 200; 100 % of sources are one sentence"
     assert rows["valid data"].startswith("valid data 5; scores of so few will be rough")
     assert rows["test data"] == "test data 30"
     assert re.search(r"best step \d+: loss [\d.]+ bleu [\d.]+ chrf [\d.]+", rows["best"])

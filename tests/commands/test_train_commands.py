@@ -29,7 +29,10 @@ def test_train_tells_what_happens_and_what_to_do_next(trained: tuple[Path, Done]
     assert done.code == 0, done.err
     assert done.err == ""
     assert re.search(r"^\d+(\.\d+)?k parameters, training for 60 steps \(\d+\.\d epochs\), in", done.out, re.MULTILINE)
-    assert "train: 200\nvalid: 5; scores of so few will be rough\ntest: 30\n" in done.out
+    assert (
+        "train: 200; 100 % of sources are one sentence\nvalid: 5; scores of so few will be rough\ntest: 30\n"
+        in done.out
+    )
     assert re.search(r"step 20  validation: loss \d\.\d+  bleu \S+  chrf \S+  best so far", done.out)
     assert re.search(r"step 60/60  loss \d\.\d{3}  [\d,]+ tokens/s  0:00 left", done.out)
     assert re.search(r"step 60  done after 0:\d\d", done.out)

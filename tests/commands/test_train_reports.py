@@ -27,7 +27,7 @@ def test_what_was_left_out_is_printed_with_its_lines(faulty: list[str]) -> None:
     done = regard("train", *faulty)
     assert (done.code, done.err) == (0, "")
     wrong = "3 dropped: 1 empty (line 6), 1 not in the form of the others (line 7), 1 over 4 tokens (line 5)"
-    assert f"train: 43 read from train.tsv, {wrong}; 40 left\n" in done.out
+    assert f"train: 43 read from train.tsv, {wrong}; 40 left; 100 % of sources are one sentence\n" in done.out
     assert "valid: 2 read from valid.tsv, 1 dropped: 1 over 4 tokens (line 2); 1 left; scores of so few" in done.out
     assert done.out.index("dropped") < done.out.index("parameters, training for")
 

@@ -47,6 +47,7 @@ def test_the_sentences_of_a_text_are_the_text(text: str, language: str) -> None:
         ("zh", "你好。再见！", 2),
         ("tlh", "Unknown tongue. Two of it.", 2),
         ("source", "No tongue at all. Two of it.", 2),
+        ("de", "Sie steht im Wasser. 2 Mädchen sitzen. Er trägt einen Bart.\nEin Mann, Abs. 3, am 3. Mai.", 4),
         ("en", "  ", 0),
     ],
 )

@@ -75,7 +75,7 @@ def main() -> None:
         os._exit(130)
     from regard.apart import left_behind
 
-    if left_behind() or code > 128:  # Python cannot be shut down around a thread in Rust, nor at once with torch in it
+    if left_behind():  # Python cannot be shut down around a thread in Rust
         os._exit(code)
     sys.exit(code)
 
