@@ -36,8 +36,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (2, [*QUICK, "training.machine.device=tpu"], "training.machine.device: 'tpu'"),
         (2, [*QUICK, "training.steps=0", "training.epochs=0"], "epochs and steps are both 0; say how long to train"),
         (2, [*QUICK, "task.batch_tokens=1e20"], "task.batch_tokens: wanted a whole number ≥ 1, given 1e+20"),
-        (2, [*QUICK, "model.width=1000000000"], "model: larger than any memory; make it smaller"),
-        (2, [*QUICK, "model.width=1" + "0" * 30], "model: larger than any memory; make it smaller"),
+        (2, [*QUICK, "model.width=1000000000"], "model.width: given 1,000,000,000, and 16,777,216 is the most"),
+        (2, [*QUICK, "model.width=1" + "0" * 30], "and 16,777,216 is the most"),
         (2, [*QUICK, "model.width=200000"], " GiB\nmake the model smaller: model.width, layers"),
         (2, [*QUICK, "tokenizer.vocab_size=7"], "vocab_size: wanted at least 259"),
         (
