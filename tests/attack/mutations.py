@@ -167,10 +167,11 @@ def rehash(run: Path) -> None:
     """Whoever changes a file can also change what is said of it: the sums of all that is listed."""
     from regard.run.checkpoint import table_hash
 
-    for manifest in run.glob(f"checkpoints/*/{HASHES}"):
+    for manifest in filter(_plain, run.glob(f"checkpoints/*/{HASHES}")):
         try:
             table = json.loads(manifest.read_bytes())
-            sums = {path.name: _sum(path) for path in manifest.parent.iterdir() if path.suffix == ".safetensors"}
+            tensors = (path for path in manifest.parent.iterdir() if path.suffix == ".safetensors" and _plain(path))
+            sums = {path.name: _sum(path) for path in tensors}
             table["sha256"] = sums | {"progress": table_hash(table.get("progress"))}
             manifest.write_text(json.dumps(table))
         except (ValueError, TypeError, AttributeError, RecursionError, OSError):
@@ -182,3 +183,8 @@ def _sum(path: Path) -> str:
 
     plain = path.is_file() and not path.is_symlink()
     return hashlib.sha256(path.read_bytes()).hexdigest() if plain else ""
+
+
+def _plain(path: Path) -> bool:
+    """No pipe, in which a reader would wait for ever, and no link."""
+    return path.is_file() and not path.is_symlink()
