@@ -139,6 +139,8 @@ def _forked(fuzzer: Fuzzer, numbers: range, until: float, worker: int) -> int:
         if time.monotonic() >= until:
             break
         fuzzer.told(number, *fuzzer.case(number))
+        if fuzzer.counts.total() % 500 == 0:
+            print(fuzzer, file=sys.stderr, flush=True)
     os.write(writing, json.dumps(fuzzer.counts).encode())
     os._exit(0)
 

@@ -24,6 +24,7 @@ WEIGHTS |= {"run.json": 3, "shortlist.safetensors": 2, "translation.json": 1, "l
 def mutated(run: Path, random: Random, kinds: list[str]) -> str:
     """Change a run in one place or a few, with its checksums made right again in half of the cases; says how."""
     said = [_one(run, random, kinds) for _ in range(random.choice([1, 1, 1, 2, 3]))]
+    _uncompiled(run / "recipe.toml")
     if random.random() < 0.5:
         rehash(run)
         said.append("checksums made right")
@@ -44,6 +45,12 @@ def _one(run: Path, random: Random, kinds: list[str]) -> str:
         new, said = _meant(path, content, random, kinds)
     path.write_bytes(new)
     return f"{named}: {said}"
+
+
+def _uncompiled(recipe: Path) -> None:
+    """To compile is to start a compiler, for longer than a case may take: that is no harm, and not what is sought."""
+    if recipe.is_file() and not recipe.is_symlink():
+        recipe.write_bytes(recipe.read_bytes().replace(b"compile = true", b"compile = false"))
 
 
 def _chosen(files: list[Path], random: Random) -> Path:
@@ -160,10 +167,11 @@ def rehash(run: Path) -> None:
     """Whoever changes a file can also change what is said of it: the sums of all that is listed."""
     from regard.run.checkpoint import table_hash
 
-    for manifest in run.glob(f"checkpoints/*/{HASHES}"):
+    for manifest in filter(_plain, run.glob(f"checkpoints/*/{HASHES}")):
         try:
             table = json.loads(manifest.read_bytes())
-            sums = {path.name: _sum(path) for path in manifest.parent.iterdir() if path.suffix == ".safetensors"}
+            tensors = (path for path in manifest.parent.iterdir() if path.suffix == ".safetensors" and _plain(path))
+            sums = {path.name: _sum(path) for path in tensors}
             table["sha256"] = sums | {"progress": table_hash(table.get("progress"))}
             manifest.write_text(json.dumps(table))
         except (ValueError, TypeError, AttributeError, RecursionError, OSError):
@@ -175,3 +183,8 @@ def _sum(path: Path) -> str:
 
     plain = path.is_file() and not path.is_symlink()
     return hashlib.sha256(path.read_bytes()).hexdigest() if plain else ""
+
+
+def _plain(path: Path) -> bool:
+    """No pipe, in which a reader would wait for ever, and no link."""
+    return path.is_file() and not path.is_symlink()
