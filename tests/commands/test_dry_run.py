@@ -19,7 +19,7 @@ def test_it_says_what_would_be_and_leaves_nothing(here: Path) -> None:
     assert (done.code, done.err) == (0, "")
     rows = {line[:10].strip(): line[12:].strip() for line in done.lines if line[:10].strip()}
     assert rows["task"] == "translation, recipe gru-additive, in runs/gru-additive"
-    assert (rows["train data"], rows["test data"]) == ("200", "30")
+    assert (rows["train data"], rows["test data"]) == ("200; 100 % of sources are one sentence", "30")
     assert rows["model"].startswith("seq2seq, ")
     assert rows["steps"].startswith("500 (")
     assert rows["time here"].startswith("about ")

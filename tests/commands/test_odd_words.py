@@ -93,4 +93,4 @@ def test_data_with_brackets_are_data(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = regard("train", *words, *columns, "training.steps=2", "--out", "run")
     assert (done.code, done.err) == (0, ""), done
     done = regard("translate", "run", "[bold] a [/x]", "--attention")
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) in ((0, ""), (0, "text 1: the translation was cut off at its length limit\n"))

@@ -78,8 +78,8 @@ class Translation(Task):
         split: Annotated[
             Literal["auto", "always", "never"],
             Doc(
-                "Whether a text of several sentences is translated sentence by sentence; auto does so where nearly all "
-                "training sources were one sentence each. What is longer than any of them is split in any case."
+                "Whether texts are translated sentence by sentence; auto does so where nearly all training sources "
+                "were one sentence. What is too long is always split."
             ),
         ] = "auto",
     ) -> None:
