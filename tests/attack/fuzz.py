@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -139,15 +140,19 @@ def _forked(fuzzer: Fuzzer, numbers: range, until: float, worker: int) -> int:
     if os.fork():
         os.close(writing)
         return reading
-    fuzzer.place /= f"worker-{worker}"
-    for number in numbers:
-        if time.monotonic() >= until:
-            break
-        fuzzer.told(number, *fuzzer.case(number))
-        if fuzzer.cases % 500 == 0:
-            print(fuzzer, file=sys.stderr, flush=True)
-    os.write(writing, json.dumps(fuzzer.counts).encode())
-    os._exit(0)
+    try:
+        fuzzer.place /= f"worker-{worker}"
+        for number in numbers:
+            if time.monotonic() >= until:
+                break
+            fuzzer.told(number, *fuzzer.case(number))
+            if fuzzer.cases % 500 == 0:
+                print(f"worker {worker}: {fuzzer}", file=sys.stderr, flush=True)
+        os.write(writing, json.dumps(fuzzer.counts).encode())
+    except BaseException:
+        traceback.print_exc()  # the one who waits finds no counts, and fails
+    finally:
+        os._exit(0)
 
 
 if __name__ == "__main__":
