@@ -21,7 +21,7 @@ from random import Random
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is there: a process with threads cannot be forked
 
-from attack.judge import BAD, GOOD, Scene, Verdict, judged, ready
+from attack.judge import BAD, GOOD, SECONDS, Scene, Verdict, judged, ready
 from attack.mutations import mutated
 from attack.victims import verbs, victims
 
@@ -46,7 +46,7 @@ class Fuzzer:
     seed: int
     place: Path
     runs: dict[str, Path]
-    before: dict[tuple[str, str], int] = field(default_factory=dict)
+    before: dict[tuple[str, str], Verdict] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
     @classmethod
@@ -69,7 +69,8 @@ class Fuzzer:
     def judge(self, scene: Scene, name: str, verb: str) -> Verdict:
         """What a verb makes of a spoilt copy of a run."""
         try:
-            return judged(scene, verbs(scene)[verb], self.untouched(name, verb))
+            honest = self.honest(name, verb)
+            return judged(scene, verbs(scene)[verb], honest.memory, max(SECONDS, 10 * honest.seconds))
         finally:
             scene.clear()
 
@@ -77,14 +78,14 @@ class Fuzzer:
         shutil.rmtree(self.place / called, ignore_errors=True)
         return Scene(self.place / called, self.runs[name])
 
-    def untouched(self, name: str, verb: str) -> int:
-        """The memory that the honest run takes; it must work."""
+    def honest(self, name: str, verb: str) -> Verdict:
+        """What time and memory the honest run takes; it must work."""
         if (name, verb) not in self.before:
             scene = self.scene(name, "untouched")
             found = judged(scene, verbs(scene)[verb], seconds=PATIENCE)
             scene.clear()
             assert found.kind == "worked", f"{verb} of {name}, untouched: {found}"
-            self.before[name, verb] = found.memory
+            self.before[name, verb] = found
         return self.before[name, verb]
 
     def told(self, number: int, what: str, found: Verdict) -> None:

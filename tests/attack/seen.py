@@ -48,7 +48,7 @@ def harms(beside: Path) -> dict[str, tuple[str, Callable[[], object]]]:
 
 def unseen(fuzzer: Fuzzer) -> list[str]:
     """Harm that is judged otherwise than it should be."""
-    wrong, before = [], fuzzer.untouched("recurrent", "open")
+    wrong, before = [], fuzzer.honest("recurrent", "open").memory
     for name in harms(Path()):
         scene = fuzzer.scene("recurrent", "case")
         wanted, harm = harms(scene.beside)[name]
