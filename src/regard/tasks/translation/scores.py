@@ -8,7 +8,7 @@ from math import nan
 from regard.listener import SILENT, Listener
 
 EDGES = {"words": (5, 10, 15, 20, 25, 30, 40), "letters": (10, 20, 30, 40, 60, 80, 120)}
-FEW = 5  # per cent of sources, or fewer, with more words than the first bin holds: letters tell more
+RARELY = 0.05  # the share of sources with more words than the first bin holds, below which letters tell more
 ANALYSERS = {"ja": ("ja-mecab", "MeCab"), "ko": ("ko-mecab", "mecab_ko")}
 
 
@@ -71,8 +71,8 @@ def by_length(
     Where nearly all have a handful of words at most (numbers, Chinese), by the number of letters.
     """
     words = [len(source.split()) for source in sources]
-    few = sum(length > EDGES["words"][0] for length in words) < FEW / 100 * len(words)
-    unit, lengths = ("letters", list(map(len, sources))) if few else ("words", words)
+    longer = sum(length > EDGES["words"][0] for length in words)
+    unit, lengths = ("words", words) if longer >= RARELY * len(words) else ("letters", list(map(len, sources)))
     bins, least, edges = [], 0, EDGES[unit]
     for most in (*edges, max([*lengths, edges[-1] + 1])):
         listener.at("scoring by length", least, max(lengths, default=0))
