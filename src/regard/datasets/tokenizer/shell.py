@@ -52,9 +52,8 @@ def _model(table: Any) -> models.Model:
     if kind == "BPE" and not any(table.get(key) for key in PLAIN):
         vocab, merges = table.get("vocab"), table.get("merges")
         check_ids(vocab, dense=True)
-        check_merges(merges, vocab)
+        pairs = check_merges(merges, vocab)
         _check_bytes(vocab)
-        pairs = [tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in merges]
         return models.BPE(dict(vocab), pairs, ignore_merges=table.get("ignore_merges") is True)
     if kind == "Unigram" and not table.get("byte_fallback"):
         scored, unknown = table.get("vocab"), table.get("unk_id")

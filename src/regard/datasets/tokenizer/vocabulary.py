@@ -18,17 +18,22 @@ def check_ids(vocab: Any, dense: bool) -> None:
     _check_texts(vocab)
 
 
-def check_merges(merges: Any, vocab: Mapping[str, int], prefix: str = "") -> None:
+def check_merges(merges: Any, vocab: Mapping[str, int], prefix: str = "") -> list[tuple[str, str]]:
     """Pairs of tokens whose union is a token too; `prefix` is what a second one does not bring along."""
     if not isinstance(merges, list) or len(merges) > 4 * MOST:
         raise ValueError("no list of merges")
+    pairs = []
     for merge in merges:
         pair = merge.split(" ") if isinstance(merge, str) else merge
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+        if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError("a merge that is no pair of tokens")
         one, other = pair
+        if not isinstance(one, str) or not isinstance(other, str):
+            raise ValueError("a merge that is no pair of tokens")
         if one not in vocab or other not in vocab or one + other.removeprefix(prefix) not in vocab:
             raise ValueError("a merge of what is not in the vocabulary")
+        pairs.append((one, other))
+    return pairs
 
 
 def check_scores(vocab: Any) -> None:
