@@ -409,12 +409,27 @@ def test_changed_data_are_refused(tmp_path: Path) -> None:
         whole(table, tmp_path / "run", resume=True)
 
 
-def test_a_recipe_edited_inside_the_run_is_refused_by_the_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("width = 16", "width = 24", "they do not belong together"),
+        ("width = 16", "width = 16000000", "is the most for weights of"),
+        ("layers = 1", "layers = 300", "of more than .* tensors"),
+    ],
+)
+@pytest.mark.parametrize("begun", ["from", "resume"])
+def test_a_recipe_edited_inside_a_run_is_refused_by_the_weights_before_data_are_read(
+    begun: str, key: str, value: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole(recipe(steps=1), tmp_path / "run")
     file = tmp_path / "run" / "recipe.toml"
-    file.write_text(file.read_text().replace("width = 16", "width = 24"))
-    with pytest.raises(InputError, match="they do not belong together"):
-        list(training(str(tmp_path / "run"), resume=True))
+    assert key in file.read_text()
+    file.write_text(file.read_text().replace(key, value))
+    monkeypatch.setattr(Translation, "prepare", None)
+    source, out = str(tmp_path / "run"), tmp_path / "new"
+    with pytest.raises((InputError, RecipeError), match=said):
+        list(training(source, resume=True) if begun == "resume" else training(f"from={source}", out=out))
+    assert not out.exists()
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

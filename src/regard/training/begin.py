@@ -10,7 +10,7 @@ import torch
 from regard.errors import InputError, RecipeError
 from regard.listener import Listener
 from regard.model.assembly import Assembly
-from regard.model.weights import named
+from regard.model.weights import fitted, named
 from regard.recipe import Recipe
 from regard.recipe.errors import nearest
 from regard.run import WEIGHTS, Checkpoint, Run
@@ -74,10 +74,11 @@ class Base:
 
 
 def open_base(start: Start, sections: Iterable[str], listener: Listener) -> Base:
-    """The run that is begun from, checked."""
+    """The run that is begun from, its recipe held against its weights before either is made use of."""
     run = Run.open(Path(start.run))
-    checkpoint = run.for_use(listener)
-    return Base(run, Recipe.check(run.recipe, MENU), checkpoint, tuple(sections))
+    checkpoint, recipe = run.for_use(listener), Recipe.check(run.recipe, MENU)
+    fitted(recipe.model, checkpoint.shapes())
+    return Base(run, recipe, checkpoint, tuple(sections))
 
 
 def told(base: Base, copied: int, fresh: list[str], left: list[str]) -> str:

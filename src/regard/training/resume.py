@@ -5,6 +5,7 @@ from typing import Any
 
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
+from regard.model.weights import fitted
 from regard.recipe import Recipe
 from regard.recipe.override import plain
 from regard.run import STATE, Checkpoint, Run
@@ -38,15 +39,19 @@ def newest(run: Run, listener: Listener) -> Checkpoint | None:
 
 
 def check_whole(run: Run) -> None:
-    """Refuse at once a run that has nothing to go on from, though it once had."""
+    """Refuse at once a run that has nothing to go on from, though it once had, or weights that its recipe does not
+    ask for."""
     if "packed" in run.facts:
         raise InputError(f"{run.folder}: a packed run, made to be used: it has no state to go on from; {_from(run)}")
     there = run.checkpoints()
     if there and not any((one.folder / STATE).exists() for one in there):
         raise InputError(f"{run.folder}: weights without the state of training ({STATE}); {_from(run)}")
-    if there and run.newest(SILENT, to_resume=True) is None:
+    whole = run.newest(SILENT, to_resume=True)
+    if there and whole is None:
         raise InputError(f"{run.folder}: none of its checkpoints is whole; {run.anew}")
     run.check_there()
+    if whole is not None:
+        fitted(Recipe.check(run.recipe, MENU).model, whole.shapes())
 
 
 def check_keys(run: Run, recipe: Recipe) -> None:

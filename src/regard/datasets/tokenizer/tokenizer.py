@@ -44,11 +44,17 @@ class Tokenizer:
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Whole texts; a character cut in half by a model shows as �."""
+        return [text.removeprefix(self.prefix) for text in self.raw(rows)]
+
+    def raw(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """The same with the prefix still before it: what a part of a text is, that did not begin one."""
         special = self.special
-        kept = [[token for token in row if token not in special] for row in rows]
+        return self._engine_decode([[token for token in row if token not in special] for row in rows])
+
+    def _engine_decode(self, rows: list[list[int]]) -> list[str]:
         with _panics():
-            texts = self.engine.decode_batch(kept, skip_special_tokens=False)
-        return [text.removeprefix(self.prefix) for text in texts]
+            texts: list[str] = self.engine.decode_batch(rows, skip_special_tokens=False)
+        return texts
 
     def stream(self, prompt: Sequence[int] = ()) -> "TextStream":
         """Text that grows token by token behind a prompt."""
@@ -58,7 +64,7 @@ class Tokenizer:
         """What each id stands for, to be shown to people."""
         special, engine = self.special, self.engine
         named = (engine.id_to_token(token) if token in special else "" for token in row)
-        plain = engine.decode_batch([[token] for token in row], skip_special_tokens=False)
+        plain = self._engine_decode([[token] for token in row])
         return [(name or text).strip() or "␣" for name, text in zip(named, plain, strict=True)]
 
     def table(self) -> dict[str, Any]:
@@ -143,10 +149,7 @@ class TextStream:
         if self._start == 0:
             before, after = self._tokenizer.decode([self._ids[: self._told], self._ids])
         else:
-            special = self._tokenizer.special
-            window = [token for token in self._ids[self._start : self._told] if token not in special]
-            longer = [token for token in self._ids[self._start :] if token not in special]
-            before, after = self._tokenizer.engine.decode_batch([window, longer], skip_special_tokens=False)
+            before, after = self._tokenizer.raw([self._ids[self._start : self._told], self._ids[self._start :]])
         if after.startswith(before):
             return after[len(before) :], self._told
         same = takewhile(lambda two: two[0] == two[1], zip(before, after, strict=False))
