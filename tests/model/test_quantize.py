@@ -116,3 +116,11 @@ def test_devices_other_than_a_cpu_are_refused_before_anything_is_changed() -> No
 def test_so_is_what_was_moved_there_afterwards() -> None:
     with pytest.raises(InputError, match="run on a CPU"):
         QuantizedLinear.of(linear(3, 4))(torch.zeros(1, 3, device="meta"))
+
+
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
+def test_what_is_no_number_stays_none(bad: float) -> None:
+    """Weights near the end of what a type can hold give such rows; what is to be said of them is said later."""
+    out = QuantizedLinear.of(linear(16, 8))(torch.full((2, 3, 16), bad))
+    assert out.shape == (2, 3, 8)
+    assert not out.isfinite().any()

@@ -39,7 +39,12 @@ class QuantizedLinear(nn.Module):
 
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
         _refuse(x.device)
-        out: Tensor = torch.ops.quantized.linear_dynamic(x, self._packed, False)
+        try:
+            out: Tensor = torch.ops.quantized.linear_dynamic(x, self._packed, False)
+        except RuntimeError:
+            if x.isfinite().all():
+                raise
+            return x.new_full((*x.shape[:-1], self.out_features), torch.nan)  # as in all other types
         return out
 
     def select(self, chosen: Int[Tensor, "C"]) -> "QuantizedLinear":
