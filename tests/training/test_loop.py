@@ -275,7 +275,17 @@ def test_a_damaged_checkpoint_costs_a_few_steps_and_nothing_else(tmp_path: Path)
     assert fingerprint(tmp_path / "cut") == fingerprint(tmp_path / "calm")
 
 
-@pytest.mark.parametrize(("key", "value"), [("unknown", 1), ("step", "many"), ("scores", 3)])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("unknown", 1),
+        ("step", "many"),
+        ("scores", 3),
+        *[("step", value) for value in (-1, 0, 2, 10**12)],
+        ("saved", -1),
+        *[(key, value) for key in ("validated", "best_step", "waited") for value in (-1, 2)],
+    ],
+)
 def test_progress_of_another_form_is_damage_and_no_trace(key: str, value: Any, tmp_path: Path) -> None:
     """Its hash is right: who can write the progress can write that too."""
     whole(recipe(steps=1), tmp_path / "run")

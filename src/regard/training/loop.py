@@ -40,11 +40,16 @@ class Progress:
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> "Progress":
         """What a checkpoint says, if it can be."""
+        damaged = f"{checkpoint.folder}/manifest.json: damaged: progress."
         try:
-            return TypeAdapter(cls).validate_python(checkpoint.progress())
+            found = TypeAdapter(cls).validate_python(checkpoint.progress())
         except ValidationError as error:
-            place = ".".join(map(str, error.errors()[0]["loc"]))
-            raise InputError(f"{checkpoint.folder}/manifest.json: damaged: progress.{place}") from error
+            raise InputError(damaged + ".".join(map(str, error.errors()[0]["loc"]))) from error
+        last = checkpoint.step
+        for name, least in {"step": last, "saved": last, "validated": 0, "best_step": 0, "waited": 0}.items():
+            if not least <= vars(found)[name] <= last:
+                raise InputError(f"{damaged}{name} is {vars(found)[name]:,} after {last:,} steps")
+        return found
 
 
 class Loop:
