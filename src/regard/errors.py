@@ -1,17 +1,24 @@
 """What a user is told when something cannot be done: one or two lines, and never a stack trace."""
 
+LONGEST = 1000  # letters of a line
 ORDERS = dict.fromkeys([*range(10), *range(11, 32), *range(127, 160)], " ")  # to a terminal; line ends stay
 
 
 class RegardError(Exception):
     """Any error below. What mends it may read otherwise in Python (`call`) than on the command line (`flag`).
 
-    Names from outside may be in it; whoever shows it, they give no orders to a terminal.
+    Names from outside may be in it; whoever shows it, they give no orders to a terminal, and do not fill it.
     """
 
     def __init__(self, said: str, *, call: str = "", flag: str = "") -> None:
-        super().__init__((said + call).translate(ORDERS))
-        self.on_command_line = (said + flag).translate(ORDERS)
+        super().__init__(_tame(said + call))
+        self.on_command_line = _tame(said + flag)
+
+
+def _tame(said: str) -> str:
+    lines = said.translate(ORDERS).split("\n")
+    half = LONGEST // 2
+    return "\n".join(line if len(line) <= LONGEST else f"{line[:half]} … {line[-half:]}" for line in lines)
 
 
 class RecipeError(RegardError, ValueError):

@@ -88,6 +88,14 @@ def test_what_is_behind_a_link_of_the_users_own_is_plain_too(tmp_path: Path) -> 
             pass
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_a_name_that_is_too_long_is_refused_in_a_line(links: bool, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused, opened(tmp_path / ("x" * 100_000), links=links):
+        pass
+    assert str(refused.value).endswith("cannot be read: File name too long")
+    assert len(str(refused.value)) < 1100
+
+
 def test_values_are_bounded() -> None:
     assert json_value("[" * 100 + "]" * 100) is not None
     assert json_value("[" * 101 + "]" * 101) is None

@@ -72,10 +72,11 @@ def _handle(path: Path, how: int, deep: int) -> int:
 
 
 def _refusal(path: Path, error: OSError) -> InputError:
-    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not path.is_symlink():
-        linked = next((folder for folder in path.parents[:2] if folder.is_symlink()), None)
+    is_link = os.path.islink  # that of a Path raises for names that are too long
+    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not is_link(path):
+        linked = next((folder for folder in path.parents[:2] if is_link(folder)), None)
         return InputError(f"{linked}: a link; nothing is read through it" if linked else f"{path}: no such file")
-    if error.errno == errno.ELOOP or path.is_symlink():
+    if error.errno == errno.ELOOP or is_link(path):
         return InputError(f"{path}: a link, no plain file")
     if error.errno == errno.ENXIO:
         return InputError(f"{path}: a socket or a device, no plain file")

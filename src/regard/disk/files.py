@@ -11,6 +11,8 @@ from regard.disk.door import ENDLESS, LARGEST, opened
 from regard.disk.parsing import LARGEST_TOML, parse_json, parse_toml
 from regard.errors import InputError
 
+LONGEST = 255  # letters in the name of a file
+
 
 def place(name: str | Path) -> Path:
     """Where a name that a user gives leads: `~` is the home folder."""
@@ -83,6 +85,6 @@ def checksum(path: Path, *, links: bool = False, deep: int = 0) -> str:
 def names_inside(names: Any, named: str | Path) -> list[str]:
     """File names that a table lists: plain ones, so that none leads out of its folder."""
     good = isinstance(names, list) and all(isinstance(name, str) and name == Path(name).name for name in names)
-    if not good or any(name in ("", ".", "..") or "\0" in name for name in names):
+    if not good or any(name in ("", ".", "..") or "\0" in name or len(name) > LONGEST for name in names):
         raise InputError(f"{named}: damaged: names of files that are none")
     return list(names)
