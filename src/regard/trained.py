@@ -88,7 +88,7 @@ def open_run(
     listener.at("reading the weights")
     weights = checkpoint.weights()
     _refuse_no_numbers(run, checkpoint.step, weights)
-    load(model, weights)
+    load(model, weights, copy=False)
     if int8:
         quantize(model)
     return Trained(run, recipe, checkpoint.step, task, model.to(where).eval(), int8)

@@ -3,7 +3,12 @@
 import gzip
 import json
 import lzma
+import os
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -169,3 +174,36 @@ def test_a_fixed_vector_answers_and_says_that_it_looks_nowhere(tmp_path: Path) -
     assert [line for line in drawn.err.splitlines() if "attention" in line] == [said]
     rows = regard("translate", str(tmp_path / "run"), "a b", "--attention", "--json")
     assert "attention" not in json.loads(rows.out)
+
+
+def test_the_first_lines_that_are_no_text_are_named_and_the_others_counted(trained: tuple[Path, Done]) -> None:
+    done = regard("translate", str(trained[0]), given=b"\xff\n" * 6)
+    assert (done.code, len(done.lines)) == (0, 6)
+    assert [line.split(":")[1] for line in done.err.splitlines()[:5]] == [f" line {n}" for n in range(1, 6)]
+    assert done.err.splitlines()[5:] == ["1 more: not UTF-8: what cannot be read is taken as \ufffd"]
+
+
+def test_every_line_has_as_many_lines_as_were_asked_for(trained: tuple[Path, Done]) -> None:
+    lines = regard("translate", str(trained[0]), "a b", "", "c", "--n-best", "3").out.split("\n")
+    assert len(lines) == 10
+    assert lines[4:6] == ["-inf\t"] * 2
+
+
+def test_a_named_pipe_is_read_as_it_comes(trained: tuple[Path, Done], answers: list[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = Thread(target=(tmp_path / "pipe").write_text, args=("a b c\nd e\n",))
+    writer.start()
+    done = regard("translate", str(trained[0]), "--file", str(tmp_path / "pipe"))
+    writer.join()
+    assert (done.code, done.lines) == (0, answers)
+
+
+@pytest.mark.parametrize(
+    "words", [["translate", "RUN"], ["translate", "RUN", "--file", "-"], ["runs", "remove", "RUN"]]
+)
+def test_without_standard_input_there_is_nothing_to_read(words: list[str], trained: tuple[Path, Done]) -> None:
+    command = [sys.executable, "-m", "regard", *(word.replace("RUN", str(trained[0])) for word in words)]
+    done = subprocess.run(["sh", "-c", f"{shlex.join(command)} <&-"], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1)
+    assert "bug" not in done.stderr
+    assert (trained[0] / "run.json").exists()

@@ -156,3 +156,14 @@ def test_a_damaged_cache_is_said_and_made_again(here: Path, monkeypatch: pytest.
     assert "is not what was written); encoding again" in done.out
     weights = [next(Path(name).rglob("weights.safetensors")).read_bytes() for name in ("one", "two")]
     assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize("files", ["[[1]]", "[]", '"x"', '["../x"]'])
+def test_a_folder_that_says_odd_things_of_itself_is_taken_or_refused(files: str, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "run.json").write_text(f'{{"files": {files}}}')
+    assert regard("train", *WORDS, "training.steps=1", "--out", str(tmp_path / "new")).code == 0
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "run.json").write_text(f'{{"files": {files}}}')
+    (tmp_path / "other" / "mine").write_text("mine")
+    refused(3, "not empty", "train", *WORDS, "--out", str(tmp_path / "other"))

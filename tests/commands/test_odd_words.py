@@ -94,3 +94,10 @@ def test_data_with_brackets_are_data(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (done.code, done.err) == (0, ""), done
     done = regard("translate", "run", "[bold] a [/x]", "--attention")
     assert (done.code, done.err) in ((0, ""), (0, "text 1: the translation was cut off at its length limit\n"))
+
+
+@pytest.mark.parametrize("device", ["meta", "privateuseone", "xpu"])
+def test_a_device_that_computes_nothing_is_refused(device: str, trained: tuple[Path, Done], tmp_path: Path) -> None:
+    refused(3, f"'{device}': no such device here", "translate", str(trained[0]), "a", "--device", device)
+    said = f"training.machine.device: '{device}' is not there"
+    refused(2, said, "train", *WORDS, f"training.machine.device={device}", "--out", str(tmp_path / "new"))

@@ -175,3 +175,19 @@ def test_a_cache_that_may_only_be_read_is_read(
     again = Told(PAIRS)
     assert rows(again, two) == wanted
     assert again.reads == 0
+
+
+def test_long_rows_are_encoded_a_few_at_a_time(two: list[Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokens take a hundred times the room of text."""
+    sizes, encode_ = list[int](), Tokenizer.encode
+
+    def counted(self: Tokenizer, texts: list[str]) -> list[list[int]]:
+        sizes.append(sum(map(len, texts)))
+        return encode_(self, texts)
+
+    monkeypatch.setattr(Tokenizer, "encode", counted)
+    monkeypatch.setattr(module, "MUCH", 1000)
+    pairs = [(f"{number} " * 100, "b") for number in range(50)]
+    found = encode(Told(pairs), "train", two)
+    assert len(found) == 50
+    assert max(sizes) < 1500

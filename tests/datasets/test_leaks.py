@@ -83,3 +83,8 @@ def test_endless_words_go_before_a_vocabulary_is_learnt(tmp_path: Path) -> None:
     kept = [pair for _, pair in Files(train=named, valid_share=0.0).numbered("train", report)]
     assert [source[:3] for source, _ in kept] == ["a", "ok "]
     assert "5 with a word of over 1,000 characters (lines 2, 3, 4, …)" in str(report)
+
+
+@pytest.mark.parametrize("text", ["Μαΐου", "Straße", "ﬁn", "e\u0301"])
+def test_case_is_nothing_to_tell_texts_apart_by(text: str) -> None:
+    assert normal(text) == normal(text.upper()) == normal(f"  {text.lower()}\n")

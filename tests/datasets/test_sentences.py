@@ -68,3 +68,12 @@ def test_endless_texts_are_looked_at_in_blocks(unit: str) -> None:
 def test_how_many_sources_are_one_sentence() -> None:
     assert single_share(["Ein Hund.", "", "Zwei. Drei.", "Vier"], "de") == 0.75
     assert single_share([]) == 0.0
+
+
+def test_a_block_is_short_enough_for_what_costs_its_square() -> None:
+    assert BLOCK <= 4096
+
+
+def test_what_the_library_loses_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.datasets.sentences.segment", lambda language, text: [text[:2], text[3:]])
+    assert sentences("Ein Hund. Zwei.", "de") == ["Ein Hund. Zwei."]

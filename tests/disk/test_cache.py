@@ -152,3 +152,20 @@ def test_a_workshop_passes_and_sweeps_what_was_left(tmp_path: Path) -> None:
         (folder / "part").write_text("part")
         raise KeyboardInterrupt
     assert names(tmp_path) == [".regard-new"]
+
+
+def test_a_room_that_is_a_link_is_not_cleaned(home: Path, tmp_path: Path) -> None:
+    entry(tmp_path, "precious", 10, 0)
+    home.mkdir()
+    (home / "encoded").symlink_to(tmp_path)
+    assert clean() == (0, 0)
+    assert (tmp_path / "precious" / "ids").is_file()
+
+
+def test_what_is_being_made_is_neither_swept_nor_cleaned(home: Path) -> None:
+    with workshop(cache("encoded")) as held:
+        os.utime(held, (0, 0))
+        with workshop(cache("encoded")):
+            assert held.exists()
+        clean()
+        assert held.exists()

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import save
 
 from regard.disk import opened, read_bytes, writing
+from regard.disk.header import head_size
 from regard.disk.parsing import json_value, parse_toml
 from regard.disk.tensors import parse_tensors, read_shapes, read_tensors
 from regard.errors import InputError
@@ -100,6 +101,10 @@ def test_values_are_bounded() -> None:
     assert json_value("[" * 100 + "]" * 100) is not None
     assert json_value("[" * 101 + "]" * 101) is None
     assert json_value("1" + "0" * 5000) is None
+    assert json_value("[" + "{}," * 999 + "{}]", 2000) is not None
+    for text in ("[" + "{}," * 1000 + "{}]", "[" * 90 + "1," * 2000 + "1" + "]" * 90):
+        assert json_value(text, 2000) is None
+        assert json_value(text.encode(), 2000) is None
     assert parse_toml('about = "a.b"\n[a.b.c]\nd = [[1], {e = 1.5}]\n')["a"]["b"]["c"]["d"] == [[1], {"e": 1.5}]
     for text in ("a." * 100_000 + "b = 1", "[" + "a." * 100_000 + "b]", "a = {" + "b." * 50 + "c = 1}"):
         with pytest.raises(ValueError, match="dots"):
@@ -162,3 +167,9 @@ def test_every_type_that_is_written_is_read(tmp_path: Path) -> None:
         assert found.keys() == held.keys()
         assert all(torch.equal(found[name], one) and found[name].dtype == one.dtype for name, one in held.items())
     assert read_shapes(tmp_path / "w") == {name: list(one.shape) for name, one in held.items()}
+
+
+def test_the_head_of_a_file_has_a_bound_of_its_own() -> None:
+    assert head_size(struct.pack("<Q", 2**25), 2**40) == 2**25
+    with pytest.raises(ValueError, match="longer than it can be"):
+        head_size(struct.pack("<Q", 2**25 + 1), 2**40)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from regard.disk import checksum, names_inside, parse_json, read_bytes, read_json, read_text, read_toml
+from regard.disk import checksum, names_inside, parse_json, read_bytes, read_json, read_text, read_toml, tensors
 from regard.disk.door import LARGEST
 from regard.disk.tensors import parse_tensors, read_shapes, read_tensors, tensor_bytes, write_tensors
 from regard.errors import InputError
@@ -121,7 +121,8 @@ def test_a_checksum_is_that_of_the_content(file: Path) -> None:
 
 def test_names_are_those_of_files_in_a_folder() -> None:
     assert names_inside(["a", "b.json", "...", "한"], "table") == ["a", "b.json", "...", "한"]
-    bad = (["../a"], ["/a"], ["a/b"], ["a/"], [""], ["."], [".."], ["x" * 256], [5], [None], [["a"]])
+    bad = [["../a"], ["/a"], ["a/b"], ["a/"], [""], ["."], [".."], [5], [None], [["a"]]]
+    bad += [["x" * 256], ["a", "a"], [*map(str, range(65))]]
     for names in (*bad, "a", {"a": 1}, None):
         with pytest.raises(InputError, match="^table: damaged: names of files that are none$"):
             names_inside(names, "table")
@@ -146,3 +147,26 @@ def test_tensors_come_back_and_nothing_else_does(tmp_path: Path) -> None:
         read_tensors(path)
     with pytest.raises(InputError, match="^w: not a safetensors file: "):
         parse_tensors(path.read_bytes(), "w")
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mapped into memory, it would end the process."""
+    path = tmp_path / "weights.safetensors"
+    write_tensors(path, {"a": torch.arange(1000.0), "b": torch.arange(5)})
+    whole = tensors.read_head
+
+    def cut(file: Any) -> Any:
+        found = whole(file)
+        os.truncate(path, 100)
+        return found
+
+    monkeypatch.setattr(tensors, "read_head", cut)
+    with pytest.raises(InputError, match="it is cut off"):
+        read_tensors(path)
+
+
+def test_what_is_longer_than_it_said_is_not_read_to_its_end() -> None:
+    with pytest.raises(InputError, match="larger than it should be"):
+        read_bytes(Path("/proc/self/maps"), most=10, links=True)  # whose size is said to be 0

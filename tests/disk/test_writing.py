@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import torch
 from regard.disk import remove, room, sync, write
 from regard.disk.tensors import write_tensors
 from regard.errors import FailedError
+
+module = import_module("regard.disk.write")
 
 KILLED = """
 import os, sys
@@ -92,19 +95,18 @@ def test_tensors_that_cannot_be_written_are_one_line(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_renamed_before_it_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import shutil
-
     folder = tmp_path / "step-1"
     folder.mkdir()
     (folder / "weights").write_text("w")
+    (tmp_path / "step-1.old.part").mkdir()  # left behind by somebody who was killed
     seen: list[tuple[str, bool]] = []
-    rmtree = shutil.rmtree
+    emptied = module._emptied
 
-    def noted(path: Path, ignore_errors: bool = False) -> None:
+    def noted(path: Path) -> None:
         seen.append((path.name, folder.exists()))
-        rmtree(path, ignore_errors)
+        emptied(path)
 
-    monkeypatch.setattr(shutil, "rmtree", noted)
+    monkeypatch.setattr(module, "_emptied", noted)
     remove(folder)
     assert seen == [("step-1.old.part", True), ("step-1.old.part", False)]
     assert list(tmp_path.iterdir()) == []
@@ -116,3 +118,22 @@ def test_files_and_folders_can_be_synced(tmp_path: Path) -> None:
     sync(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync(tmp_path / "nothing")
+
+
+def test_a_folder_is_removed_however_deep_and_no_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "kept").write_text("kept")
+    top = tmp_path / "top"
+    top.mkdir()
+    (top / "link").symlink_to(tmp_path / "mine")
+    here = os.open(top, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("d" * 20, dir_fd=here)
+        deeper = os.open("d" * 20, os.O_RDONLY, dir_fd=here)
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=deeper))
+        os.close(here)
+        here = deeper
+    os.close(here)
+    remove(top)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    assert (tmp_path / "mine" / "kept").read_text() == "kept"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import tomli_w
 from spoken import WORDS, regard
+from torch import nn
 
 from regard import trained
 from regard.errors import InputError, RecipeError
@@ -98,3 +99,8 @@ def test_absurd_numbers_are_refused_wherever_they_are_said(key: str) -> None:
 def test_no_more_tensors_are_made_than_there_are() -> None:
     with pytest.raises(RecipeError, match="of more than 3 tensors"):
         shell(lambda: build("gpt-char"), 3)
+
+
+def test_parts_without_tensors_are_counted_too() -> None:
+    with pytest.raises(RecipeError, match="of more than 3 tensors"):
+        shell(lambda: nn.ModuleList(nn.Identity() for _ in range(100)), 3)

@@ -153,3 +153,18 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere: no such folder; name one that holds runs"):
         runs(tmp_path / "nowhere")
     assert runs(tmp_path) == []
+
+
+def test_a_run_with_folders_without_end_in_it_hides_no_other_and_can_be_removed(tmp_path: Path) -> None:
+    made(tmp_path / "good")
+    bad = made(tmp_path / "bad").folder
+    here = os.open(bad, os.O_RDONLY)
+    for _ in range(1100):
+        os.mkdir("d" * 9, dir_fd=here)
+        deeper = os.open("d" * 9, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(here)
+    assert {one.folder.name for one in runs(tmp_path)} == {"good", "bad"}
+    remove_run(bad)
+    assert {path.name for path in tmp_path.iterdir()} == {"good"}

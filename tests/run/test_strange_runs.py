@@ -197,3 +197,45 @@ def test_nothing_from_outside_is_taken_for_markup_or_an_order(run: Path, tmp_pat
         assert "a bug in" not in one.err
         assert not {"\x1b", "\x9b"} & set(one.out + one.err)
     assert [one.code for one in said[:6]] == [0] * 6, [one.err for one in said[:6]]
+
+
+def test_halves_of_characters_are_kept_as_they_are(run: Path, tmp_path: Path) -> None:
+    noted(run, made="\ud800", more="\udce9")
+    one = {"scores": {"bleu": 1.0}, "how": [], "on": "\ud800", "split": "test", "step": 6}
+    (run / "evaluation.json").write_text(json.dumps({"evaluations": [one]}))
+    assert regard("evaluate", str(run)).code == 0
+    assert regard("pack", str(run), "--out", str(tmp_path / "packed")).code == 0
+    assert regard("train", str(run), "--resume", "training.steps=8").code == 0
+    assert json.loads((run / "run.json").read_text())["made"] == "\ud800"
+
+
+def test_files_of_a_run_are_read_once_and_bounded_together(run: Path) -> None:
+    files = json.loads((run / "run.json").read_text())["files"]
+    noted(run, files=[*files, files[0]])
+    refused(3, "names of files that are none", "translate", str(run), "a")
+    for name in ("one", "two"):
+        with (run / name).open("wb") as file:
+            file.truncate(200 << 20)
+    noted(run, files=[*files, "one", "two"])
+    refused(3, "two: larger than it should be", "translate", str(run), "a")
+
+
+@pytest.mark.parametrize("name", ["run.json", "evaluation.json", "tokenizer.json"])
+def test_a_file_of_empty_tables_is_not_made_into_tables(name: str, run: Path) -> None:
+    """Each takes thirty times the memory of what is written."""
+    whole = json.loads((run / name).read_text()) if (run / name).exists() else {}
+    (run / name).write_text(json.dumps(whole | {"more": 0})[:-2] + "[" + "{}," * 3_000_000 + "{}]}")
+    assert regard("runs", "show", str(run)).code == (3 if name == "run.json" else 0)
+    done = regard("translate", str(run), "a")
+    assert done.code == (0 if name == "evaluation.json" else 3)
+
+
+def test_a_log_of_strange_lines_is_passed_over_as_it_is_read(run: Path) -> None:
+    kept = len(Run.open(run).history())
+    with (run / "log.jsonl").open("a") as log:
+        log.write('{"step": 1, "more": {}}\n{"step": 1, "more": [1]}\n{"step": 3, "data": {}}\n')
+        log.write('{"step": 0, "data": [' + "{}," * 70_000 + "{}]}\n")
+    assert len(Run.open(run).history()) == kept
+    with (run / "log.jsonl").open("a") as log:
+        log.write('{"step": 1}\n' * 600_000)
+    assert len(Run.open(run).history()) < 500_001

@@ -155,3 +155,19 @@ def test_a_row_larger_than_a_slice_goes_alone(monkeypatch: pytest.MonkeyPatch) -
         total.backward()
     assert seen.found == 2 * 30  # the head itself
     torch.testing.assert_close(total, F.cross_entropy(head(states), labels, reduction="sum"))
+
+
+def test_chances_are_summed_in_whole_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of eight thousand words in half precision they would sum to anything near one."""
+    kinds, softmax = list[torch.dtype | None](), F.log_softmax
+
+    def noted(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+        kinds.append(dtype)
+        return softmax(x, dim, dtype=dtype)
+
+    monkeypatch.setattr(F, "log_softmax", noted)
+    states, head, labels = made()
+    with torch.autocast("cpu", torch.bfloat16):
+        cross_entropy(states.to(torch.bfloat16), head, labels)
+    assert kinds
+    assert set(kinds) == {torch.float32}

@@ -371,6 +371,8 @@ CHANGES: list[tuple[str, Any]] = [
     ("tokenizer.lowercase", True),
     ("training.optimizer.kind", "muon"),
     ("decoding.kind", "beam"),
+    ("training.machine.precision", "bfloat16"),
+    ("training.machine.compile", True),
 ]
 
 

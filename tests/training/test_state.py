@@ -102,3 +102,16 @@ def test_the_state_it_saved_itself_is_taken(trained: Path, tmp_path: Path) -> No
         run = str(tmp_path / name)
         assert regard("train", *WORDS, *words, "training.steps=2", "--out", run).code == 0
         assert regard("train", run, "--resume", "training.steps=3").code == 0
+
+
+def test_weights_beside_their_averages_must_all_be_there(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert regard("train", *WORDS, "training.steps=2", "training.ema=0.9", "--out", str(run)).code == 0
+
+    def one_less(state: Tensors) -> None:
+        del state[next(name for name in sorted(state) if name.startswith("weights/"))]
+
+    changed(run, one_less)
+    done = regard("train", str(run), "--resume", "training.steps=3")
+    assert done.code == 3
+    assert "is missing" in done.err

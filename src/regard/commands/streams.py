@@ -44,6 +44,8 @@ _lost: set[str] = set()
 def set_up() -> None:
     """Whatever a terminal cannot show is written in other characters; a stream that is closed takes everything."""
     codecs.register_error("regard", _plain)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed from the beginning: `regard … >&-`

@@ -125,6 +125,7 @@ class _Writer:
             seen = self._seen(found, asked.place)
             print(jsons.dumps(row | ({"attention": vars(seen)} if seen else {}), ensure_ascii=False), flush=True)
             return
+        best += [("", float("-inf"))] * (self.n_best - len(best))  # so many lines for every line, whatever was found
         for text, score in best:
             line = one_line(text)
             print(line if self.n_best == 1 else f"{score:.3f}\t{line}", flush=True)

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from zlib import crc32
@@ -25,11 +24,10 @@ from regard.errors import InputError
 from regard.listener import SILENT, Listener
 
 FORMAT, TRIES = 3, 2
-TOGETHER = 2048
+TOGETHER, MUCH = 2048, 1 << 20  # rows, and characters
 IDS, LENGTHS, NUMBERS, FACTS = "ids", "lengths.npy", "numbers.npy", "facts.json"
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
-Numbered = TypeVar("Numbered")
 Texts = TypeVar("Texts", bound=tuple[str, ...])
 
 
@@ -137,9 +135,16 @@ def _settle(made: Path, folder: Path) -> None:
             made.rename(folder)
 
 
-def _batched(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
-    rows = iter(rows)
-    while batch := list(islice(rows, TOGETHER)):
+def _batched(rows: Iterable[tuple[int, Texts]]) -> Iterator[list[tuple[int, Texts]]]:
+    """Rows to be encoded together: many short ones, or a few that are long, for tokens take far more room than text."""
+    batch, size = list[tuple[int, Texts]](), 0
+    for row in rows:
+        batch.append(row)
+        size += sum(map(len, row[1]))
+        if len(batch) == TOGETHER or size >= MUCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch
 
 

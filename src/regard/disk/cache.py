@@ -95,6 +95,8 @@ def clean() -> tuple[int, int]:
     """Remove everything that was kept, but not what is being made just now; how many things and bytes that was."""
     gone = []
     for folder in filter(Path.is_dir, map(cache, ROOMS)):
+        if folder.is_symlink():  # what is behind it is not ours
+            continue
         with room(folder):
             for path in list(folder.iterdir()):
                 if not _in_use(path):

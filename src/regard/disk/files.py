@@ -12,6 +12,7 @@ from regard.disk.parsing import LARGEST_TOML, parse_json, parse_toml
 from regard.errors import InputError
 
 LONGEST = 255  # letters in the name of a file
+MOST_NAMES = 64  # files that a task keeps
 
 
 def place(name: str | Path) -> Path:
@@ -83,8 +84,10 @@ def checksum(path: Path, *, links: bool = False, deep: int = 0) -> str:
 
 
 def names_inside(names: Any, named: str | Path) -> list[str]:
-    """File names that a table lists: plain ones, so that none leads out of its folder."""
+    """File names that a table lists: a few plain ones, each once, so that none leads out of its folder."""
     good = isinstance(names, list) and all(isinstance(name, str) and name == Path(name).name for name in names)
-    if not good or any(name in ("", ".", "..") or "\0" in name or len(name) > LONGEST for name in names):
+    if not good or len(set(names)) < len(names) or len(names) > MOST_NAMES:
+        raise InputError(f"{named}: damaged: names of files that are none")
+    if any(name in ("", ".", "..") or "\0" in name or len(name) > LONGEST for name in names):
         raise InputError(f"{named}: damaged: names of files that are none")
     return list(names)

@@ -11,6 +11,7 @@ from regard.errors import InputError
 DEEPEST, DOTS = 100, 32
 NESTED = (dict, list)  # as a tuple: a union takes isinstance many times as long
 LARGEST_TOML = 2**22
+VALUES = 2**22  # brackets and commas of a JSON text: an empty table takes thirty times the bytes it is written in
 BRACKET = re.compile(r"[\[\]{}]")
 APART = re.compile(r"[=,{\[\n]")
 
@@ -23,13 +24,22 @@ def parse_json(content: bytes | str, named: str | Path) -> dict[str, Any]:
     return parsed
 
 
-def json_value(content: bytes | str) -> Any:
-    """Any JSON value; None for what is none, or is nested deeper than anything here can be."""
+def json_value(content: bytes | str, most: int = VALUES) -> Any:
+    """Any JSON value; None for what is none, has more than `most` values, or is nested deeper than anything here."""
+    if len(content) > most and marks(content) > most:
+        return None
     try:
         parsed = json.loads(content)
     except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError too
         return None
     return parsed if _shallow(parsed) else None
+
+
+def marks(content: bytes | str) -> int:
+    """How many brackets and commas there are: the values cannot be more."""
+    if isinstance(content, str):
+        return sum(map(content.count, "[{,"))
+    return sum(map(content.count, (b"[", b"{", b",")))
 
 
 def _shallow(value: Any) -> bool:

@@ -1,8 +1,7 @@
 """Tensors on disk: safetensors and nothing else, so that no file can run code."""
 
-import mmap
-from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import torch
 from safetensors import SafetensorError
@@ -31,20 +30,30 @@ KINDS = {
 
 
 def read_tensors(path: Path, deep: int = 0) -> Tensors:
-    """All tensors of a file, as they lie in it: mapped into memory, copied by whoever keeps them."""
+    """All tensors of a file, each in memory of its own: a file that is mapped and becomes shorter ends the process."""
     with opened(path, ENDLESS, deep=deep) as file:
         try:
-            held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-            return _tensors(held, entries(held[START : START + head_size(held[:START], len(held))], len(held)))
+            return {name: _read(file, one) for name, one in read_head(file).items()}
         except (ValueError, OSError) as error:
             raise InputError(f"{path}: not a safetensors file: {error}") from error
+
+
+def _read(file: BinaryIO, one: Entry) -> Tensor:
+    made = torch.empty(one.shape, dtype=KINDS[one.kind])
+    if one.begin < one.end:
+        file.seek(one.begin)
+        held = memoryview(made.view(-1).view(torch.uint8).numpy())  # type: ignore[arg-type]
+        if file.readinto(held) != len(held):  # type: ignore[attr-defined]
+            raise ValueError("it is cut off")
+    return made
 
 
 def parse_tensors(content: bytes, named: str | Path) -> Tensors:
     """All tensors of what a file held; `named` is how an error calls it."""
     try:
         size = head_size(content[:START], len(content))
-        return _tensors(bytearray(content), entries(content[START : START + size], len(content)))
+        held = bytearray(content)
+        return {name: _tensor(held, one) for name, one in entries(content[START : START + size], len(content)).items()}
     except ValueError as error:
         raise InputError(f"{named}: not a safetensors file: {error}") from error
 
@@ -63,11 +72,7 @@ def read_shapes(path: Path, deep: int = 0) -> dict[str, list[int]]:
             raise InputError(f"{path}: not a safetensors file: {error}") from error
 
 
-def _tensors(held: "mmap.mmap | bytearray", found: Mapping[str, Entry]) -> Tensors:
-    return {name: _tensor(held, one) for name, one in found.items()}
-
-
-def _tensor(held: "mmap.mmap | bytearray", one: Entry) -> Tensor:
+def _tensor(held: bytearray, one: Entry) -> Tensor:
     kind = KINDS[one.kind]
     if one.begin == one.end:
         return torch.empty(one.shape, dtype=kind)

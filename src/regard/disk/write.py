@@ -2,10 +2,10 @@
 
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 from regard.errors import FailedError
 
@@ -50,8 +50,31 @@ def sync(path: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Renamed first: no folder is ever seen half removed."""
+    """Renamed first: no folder is ever seen half removed. No link is followed."""
     part = folder.with_name(folder.name + ".old.part")
-    shutil.rmtree(part, ignore_errors=True)
+    if part.is_symlink() or part.is_file():
+        part.unlink()
+    elif part.exists():
+        _emptied(part)
     folder.rename(part)
-    shutil.rmtree(part)
+    _emptied(part)
+
+
+def _emptied(top: Path) -> None:
+    """Remove a folder, however deep: again and again what is two deep is brought up, so that no path is too long."""
+    while folders := _kept_folders(top):
+        for folder in folders:
+            for inner in _kept_folders(folder):
+                inner.rename(top / uuid4().hex)
+            folder.rmdir()
+    top.rmdir()
+
+
+def _kept_folders(folder: Path) -> list[Path]:
+    """The folders in a folder; all else is removed."""
+    with os.scandir(folder) as entries:
+        inside = [(Path(entry.path), entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for path, is_folder in inside:
+        if not is_folder:
+            path.unlink()
+    return [path for path, is_folder in inside if is_folder]

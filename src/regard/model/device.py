@@ -22,8 +22,8 @@ def chosen_device(name: str, int8: bool = False) -> torch.device:
             flag="leave out --int8, or say --device cpu",
         )
     try:
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:
         there = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
         raise InputError(f"{name!r}: no such device here; there is {', '.join(there)}") from error
     return device

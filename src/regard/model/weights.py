@@ -48,11 +48,10 @@ def shell(build: Callable[[], A], tensors: int = TENSORS) -> A:
         return build()
 
 
-def load(model: A, weights: dict[str, Tensor]) -> A:
-    """The shell of a model with these weights for its own."""
+def load(model: A, weights: dict[str, Tensor], copy: bool = True) -> A:
+    """The shell of a model with these weights for its own; without a copy, where nobody else has them."""
     fit(model, {name: list(tensor.shape) for name, tensor in weights.items()})
-    # in memory of their own: products of numbers that lie unaligned in a file are slower, and rounded otherwise
-    new = {id(old): weights[name].to(old.dtype, copy=True) for name, old in named(model).items()}
+    new = {id(old): weights[name].to(old.dtype, copy=copy) for name, old in named(model).items()}
     for module in model.modules():
         for name, parameter in module.named_parameters(recurse=False):
             setattr(module, name, _parameter(new, parameter))

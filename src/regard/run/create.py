@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from regard.disk import read_json, room, write
+from regard.disk import names_inside, read_json, room, write
 from regard.errors import InputError
 from regard.recipe.read import RUN_RECIPE, is_run
 from regard.run.lock import CHECKPOINTS, LOCK, held, own_folder
@@ -85,8 +85,8 @@ def _unfinished(folder: Path) -> bool:
     if not there or there == {CHECKPOINTS}:
         return not there or not any((folder / CHECKPOINTS).iterdir())
     try:
-        files = read_json(folder / FACTS).get("files")
+        files = names_inside(read_json(folder / FACTS).get("files"), folder / FACTS)
     except (OSError, InputError):
         return there <= {CHECKPOINTS, FACTS}
-    begun = there <= {CHECKPOINTS, FACTS, RUN_RECIPE, *(files if isinstance(files, list) else ())}
-    return begun and not any((folder / CHECKPOINTS).iterdir())
+    begun = there <= {CHECKPOINTS, FACTS, RUN_RECIPE, *files}
+    return begun and (CHECKPOINTS not in there or not any((folder / CHECKPOINTS).iterdir()))

@@ -51,4 +51,4 @@ def _plain(value: Any) -> bool:
 
 def facts_file(facts: dict[str, Any]) -> bytes:
     """What the file holds."""
-    return json.dumps(facts, indent=2, ensure_ascii=False).encode()
+    return json.dumps(facts, indent=2).encode()

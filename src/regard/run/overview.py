@@ -1,12 +1,14 @@
 """What runs say of themselves, for lists: facts, figures and sizes, with no tensor read and no torch imported."""
 
-import shutil
+import os
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.disk import place, room
+from regard.disk import place, remove, room
 from regard.errors import InputError
 from regard.figures import figure, size
 from regard.recipe.read import is_run
@@ -71,13 +73,23 @@ def runs(folder: str | Path = "runs") -> list[Overview]:
 
 def overview(folder: Path) -> Overview:
     """One run, however damaged."""
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    stats = [path.stat() for path in files if path.exists()]
+    stats = list(_stats(folder, DEEP))
     bytes_held, changed = sum(stat.st_size for stat in stats), max((stat.st_mtime for stat in stats), default=0.0)
     try:
         return _whole(Run.open(folder), bytes_held, changed)
     except (InputError, OSError, AttributeError, TypeError, ValueError) as error:  # whoever wrote it did not mean it so
         return Overview(folder, folder.name, "damaged", bytes=bytes_held, changed=changed, said=str(error))
+
+
+def _stats(folder: Path, deep: int) -> "Iterator[os.stat_result]":
+    """Sizes and times of the files in a run; nothing of it stands deeper."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if entry.is_file(follow_symlinks=False):
+                    yield entry.stat(follow_symlinks=False)
+                elif deep and entry.is_dir(follow_symlinks=False):
+                    yield from _stats(folder / entry.name, deep - 1)
 
 
 def _whole(run: Run, held_bytes: int, changed: float) -> Overview:
@@ -148,5 +160,5 @@ def remove_run(folder: str | Path) -> Overview:
     path = removable(folder)
     found = overview(path)
     with held(path), room(path):
-        shutil.rmtree(path)
+        remove(path)
     return found

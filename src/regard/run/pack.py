@@ -53,7 +53,7 @@ def pack(source: Run, out: str | Path, use: str, listener: Listener = SILENT) ->
                     split=one.get("split", ""),
                     how=one.get("how", []),
                 )
-            write(folder / CARD, card(made, best.step, use).encode())
+            write(folder / CARD, card(made, best.step, use).encode(errors="replace"))
             (folder / LOCK).unlink()  # it is handed on
         except BaseException:
             discard(folder, [*facts["files"], "run.json", "best", CARD, "evaluation.json"])

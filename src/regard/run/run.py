@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from regard.disk import names_inside, place, read_bytes, read_text, read_toml, remove, room, write
+from regard.disk.door import LARGEST
 from regard.errors import InputError
 from regard.listener import Listener
 from regard.recipe.read import RUN_RECIPE, is_run
@@ -95,7 +96,11 @@ class Run:
     def files(self) -> dict[str, bytes]:
         """What the task has kept."""
         names = names_inside(self.facts.get("files"), self.folder / FACTS)
-        return {name: read_bytes(self.folder / name) for name in names}
+        found, left = dict[str, bytes](), LARGEST
+        for name in names:
+            found[name] = read_bytes(self.folder / name, most=left)
+            left -= len(found[name])
+        return found
 
     def hold(self) -> AbstractContextManager[None]:
         """Nobody else may train here meanwhile. Sweeps what a killed process left behind."""

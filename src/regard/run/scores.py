@@ -21,7 +21,7 @@ def keep(folder: Path, entry: Mapping[str, Any]) -> bool:
     others = [one for one in kept(folder) if any(one.get(key) != entry.get(key) for key in same)]
     table = {"evaluations": [dict(entry), *others][:MOST]}
     try:
-        write(folder / SCORES, json.dumps(table, indent=2, ensure_ascii=False).encode())
+        write(folder / SCORES, json.dumps(table, indent=2).encode())
     except OSError:
         return False
     return True

@@ -102,7 +102,7 @@ def ready(stack: ExitStack, made: Prepared) -> Ready:
 def _model(made: Prepared, checkpoint: Checkpoint | None) -> tuple[Assembly, dict[str, Any] | None]:
     """As it was saved, or freshly made, with what was asked for from another run; and where that came from."""
     if checkpoint is not None:
-        loaded: Assembly = load(shell(made.recipe.model.build), checkpoint.weights())
+        loaded: Assembly = load(shell(made.recipe.model.build), checkpoint.weights(), copy=False)
         return loaded, None
     torch.manual_seed(made.settings.seed)
     model: Assembly = made.recipe.model.build()

@@ -20,6 +20,7 @@ from regard.tasks.task import Batch, Batches
 from regard.tasks.translation import Translation
 from regard.tasks.translation import task as module
 from regard.tasks.translation.batches import PairBatch
+from regard.tasks.translation.facts import Facts
 from regard.tasks.translation.loss import held_out_loss, translation_loss
 from regard.training.menu import MENU
 
@@ -254,3 +255,10 @@ def test_texts_longer_than_the_positions_of_a_model_are_refused_before_anything_
 def test_sections_of_the_task_are_not_said_below_it() -> None:
     with pytest.raises(RecipeError, match=r"^task\.data: belongs to a section of its own, \[data\]$"):
         MENU.lift("task", {"kind": "translation", "data": TOY}, {"data": TOY})
+
+
+def test_texts_are_split_where_nine_tenths_of_sources_were_one_sentence() -> None:
+    assert Facts(1, 0.9).sentences
+    assert not Facts(1, 0.89).sentences
+    assert Facts(1, 0.95).note == "95 % of sources are one sentence"
+    assert Facts(1, 0.75).note == "25 % of sources have several sentences, so texts are not split"

@@ -18,6 +18,7 @@ from regard.decoding.search import Search
 from regard.errors import FailedError
 from regard.model.build import build
 from regard.tasks.translation import Translated, Translator
+from regard.tasks.translation.pieces import Piece
 from regard.tasks.translation.shortlist import Shortlist
 from regard.tasks.translation.tokenizers import TokenizerPair
 
@@ -315,3 +316,28 @@ def test_another_number_of_hypotheses_leaves_all_else_as_it_was(translator: Tran
     assert equal(used.resized(5).translate(texts), changed.translate(texts))
     plain = searching(used, Beam(beam_size=5))
     assert [one.text for one in plain.translate(texts)] != [one.text for one in changed.translate(texts)]
+
+
+def test_one_piece_that_is_cut_off_makes_the_text_one(translator: Translator) -> None:
+    pieces = [Piece([5]), Piece([6], " ")]
+    for ended, cut in (([True, True], False), ([True, False], True), ([False, True], True)):
+        found = [[Hypothesis([7], -1.0, -1.0, each)] for each in ended]
+        assert translator._joined("a b", pieces, found).cut_short is cut
+
+
+def test_a_text_of_just_so_many_tokens_is_one_piece(repeater: Translator, seen: list[list[int]]) -> None:
+    (ids,) = repeater.tokenizers.source.encode(["ein Hund. zwei Männer."])
+    replace(repeater, longest=len(ids)).translate(["ein Hund. zwei Männer."])
+    assert len(seen) == 1
+
+
+def test_no_two_pieces_draw_by_the_same_number(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, made = list[int](), Translator._request
+
+    def noted(self: Translator, ids: list[int], number: int) -> Request:
+        numbers.append(number)
+        return made(self, ids, number)
+
+    monkeypatch.setattr(Translator, "_request", noted)
+    replace(translator, split=True).translate(["Ein Hund. Die Wiese! Wer?", "Ein Hund. Die Wiese!", "und"])
+    assert len(numbers) == len(set(numbers)) >= 6

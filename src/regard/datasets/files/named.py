@@ -1,13 +1,13 @@
 """What users name as their data: one file or several, patterns, and the columns to read."""
 
 from datetime import date
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
 from regard.datasets.lines import PACKED, bare_name, packed_or_plain
+from regard.datasets.patterns import has_magic, matching
 from regard.errors import InputError
 
 Names = str | list[str]
@@ -57,10 +57,10 @@ def expanded(name: str, sides: tuple[str, str]) -> list[str]:
         return [name]
     if not form_of(name):
         endings = [f".{sides[0]}{packed}" for packed in ("", *PACKED)]
-        found = {path.removesuffix(ending) for ending in endings for path in _files(name + ending)}
+        found = {path.removesuffix(ending) for ending in endings for path in matching(name + ending)}
         if found:
             return sorted(found)
-    found = set(_files(name))
+    found = set(matching(name))
     ends = {f".{side}" for side in sides}
     one_sided = {path for path in found if bare_name(Path(path)).suffix in ends}
     if not found:
@@ -69,10 +69,6 @@ def expanded(name: str, sides: tuple[str, str]) -> list[str]:
         stem = bare_name(Path(name)).with_suffix("")
         raise InputError(f"{name}: matches files of one side; say {stem}: .{sides[0]} and .{sides[1]} are added")
     return sorted(found)
-
-
-def _files(pattern: str) -> list[str]:
-    return [path for path in glob(pattern, recursive=True) if Path(path).is_file()]
 
 
 def _there(name: str) -> bool:
@@ -87,6 +83,10 @@ def _literal(name: str) -> str:
 
 def _absolute(name: str) -> str:
     try:
-        return name and str(Path(name).expanduser().absolute())
+        made = name and str(Path(name).expanduser().absolute())
+        made.encode()
     except RuntimeError as error:  # ~ of somebody who is not here
         raise ValueError(f"a file ({error})") from error
+    except UnicodeEncodeError as error:  # no recipe could hold it
+        raise ValueError("a name in UTF-8 (rename the file or folder)") from error
+    return made

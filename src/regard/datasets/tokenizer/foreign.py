@@ -95,6 +95,7 @@ DECODERS: dict[str, dict[str, Check]] = {
 }
 ROLES = {"normalizer": NORMALIZERS, "pre_tokenizer": PRE_TOKENIZERS, "decoder": DECODERS}
 LISTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders"}
+GROWN = {"ByteLevel": 2.0, "BertNormalizer": 2.0, "Metaspace": 3.0}  # bytes become letters of two, spaces of three
 ADDED_TOKEN = {"single_word", "lstrip", "rstrip", "normalized", "special"}
 
 
@@ -107,8 +108,8 @@ def known(table: Mapping[str, Any]) -> dict[str, Any]:
     for role, kinds in ROLES.items():
         part = table.get(role)
         made[role] = None if part is None else _part(role, part, kinds, DEEP)
-        if _growth(made[role], LISTS[role]) > GROWTH:
-            raise ValueError(f"{role}: its replacements make a text longer and longer")
+        if _count(made[role], LISTS[role]) > PARTS or _growth(made[role], LISTS[role]) > GROWTH:
+            raise ValueError(f"{role}: its parts make a text longer and longer")
     made["model"] = _model(table.get("model"))
     made["added_tokens"] = _added(table.get("added_tokens") or [])
     return made
@@ -129,12 +130,17 @@ def _part(role: str, part: Any, kinds: Mapping[str, dict[str, Check]], deep: int
     return dict(part)
 
 
+def _count(part: Any, inner: str) -> int:
+    return 0 if part is None else 1 + sum(_count(each, inner) for each in part.get(inner, []))
+
+
 def _growth(part: Any, inner: str) -> float:
+    """So many times the bytes of a text, at most, come out of a part."""
     if part is None:
         return 1.0
     if part["type"] == "Replace":
-        return max(1.0, len(part["content"]) / len(part["pattern"].get("String", ".")))
-    product = 1.0
+        return max(1.0, len(part["content"].encode()) / len(part["pattern"].get("String", ".").encode()))
+    product = GROWN.get(part["type"], 1.0) * (2.0 if part.get("add_prefix_space") else 1.0)
     for each in part.get(inner, []):
         product *= _growth(each, inner)
     return product

@@ -1,5 +1,5 @@
-"""What Regard's own tokenizers are but for their vocabulary: a space before the first word, words apart, bytes as
-letters. A run keeps such a tokenizer in the library's form; of that only the vocabulary is ever taken.
+"""What Regard's own tokenizers are but for their vocabulary: a space before the first word or none, words apart,
+bytes as letters. A run keeps such a tokenizer in the library's form; of that only the vocabulary is ever taken.
 """
 
 import json
@@ -23,11 +23,12 @@ def alphabet() -> list[str]:
     return sorted(pre_tokenizers.ByteLevel.alphabet())
 
 
-def shell(model: models.Model, lowercase: bool = False, single: bool = False) -> Engine:
+def shell(model: models.Model, lowercase: bool = False, single: bool = False, prefix: str = PREFIX) -> Engine:
     """Everything but the vocabulary; `single` cuts text into characters instead of words."""
     made = Engine(model)
     lower = [normalizers.Lowercase()] if lowercase else []
-    made.normalizer = normalizers.Sequence([*lower, normalizers.Prepend(PREFIX)])
+    first = [normalizers.Prepend(prefix)] if prefix else []
+    made.normalizer = normalizers.Sequence([*lower, *first])
     made.pre_tokenizer = _characters() if single else pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     return made
@@ -40,10 +41,10 @@ def _characters() -> pre_tokenizers.PreTokenizer:
 
 def rebuilt(table: Mapping[str, Any]) -> Engine | None:
     """One of ours, made anew from its vocabulary; None for what is of another form."""
-    for lowercase, single in product((False, True), repeat=2):
-        form = json.loads(shell(models.BPE(), lowercase, single).to_str())
+    for prefix, lowercase, single in product((PREFIX, ""), (False, True), (False, True)):
+        form = json.loads(shell(models.BPE(), lowercase, single, prefix).to_str())
         if all(table.get(key) == form[key] for key in FORM):
-            return shell(_model(table.get("model")), lowercase, single)
+            return shell(_model(table.get("model")), lowercase, single, prefix)
     return None
 
 

@@ -78,7 +78,7 @@ class Tokenizer:
         inner, prefix = table.get("tokenizer"), table.get("prefix")
         if not isinstance(inner, Mapping) or prefix not in ("", PREFIX):
             raise InputError("not a tokenizer: wanted the tables Regard writes")
-        engine = own_engine(inner) if prefix else open_engine(inner)
+        engine = own_engine(inner)
         special = [table.get(role) for role in ("pad", "bos", "eos")]
         size = len(cls(engine))
         for token in special:

@@ -1,4 +1,4 @@
-"""How a tokenizer is learnt from text: the contract, and what all four ways share.
+"""How a tokenizer is learnt from text: the contract, and what the ways to do so share.
 
 All work on the bytes of the text (each written as one printable character), and all know the 256
 bytes: what a vocabulary does not hold as a whole is spelt out, and no character is ever lost.
@@ -7,7 +7,6 @@ bytes: what a vocabulary does not hold as a whole is spelt out, and no character
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Annotated
 
 from annotated_doc import Doc
@@ -23,6 +22,7 @@ from regard.recipe import Number
 PAD, BOS, EOS = range(3)
 LEAST = len(SPECIAL) + 256
 USUAL = 8000
+MANY, MUCH = 4096, 1 << 20  # texts at a time, and characters
 
 
 class TokenizerTrainer(ABC):
@@ -32,6 +32,8 @@ class TokenizerTrainer(ABC):
     """Whether several sides of the data share one vocabulary."""
     asked = 0
     """How many tokens were asked for; 0 where nobody said."""
+    prefix = PREFIX
+    """What stands before every text, so that its first word is cut like all others; a text that goes on has none."""
 
     @abstractmethod
     def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
@@ -66,7 +68,7 @@ class ByteTrainer(TokenizerTrainer):
     def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
         made = json.loads(apart(lambda: self.learn(texts), tick).to_str())
         made["added_tokens"] = []  # so that a text that says "<eos>" ends nothing
-        tokenizer = Tokenizer(own_engine(made), PAD, BOS, EOS, PREFIX)
+        tokenizer = Tokenizer(own_engine(made), PAD, BOS, EOS, self.prefix)
         if len(tokenizer) < self.asked * self.least_share:
             raise RecipeError(
                 f"tokenizer.vocab_size: the text gives a vocabulary of {len(tokenizer):,} at most, not "
@@ -80,11 +82,17 @@ class ByteTrainer(TokenizerTrainer):
 
     def shell(self, model: models.Model) -> Engine:
         """Everything but the vocabulary: a space before the first word, words apart, bytes as letters."""
-        return shell(model, self.lowercase, self.single)
+        return shell(model, self.lowercase, self.single, self.prefix)
 
 
 def batched(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Texts by the thousand, as the library takes them fastest."""
-    texts = iter(texts)
-    while batch := list(islice(texts, 4096)):
+    """Texts by the thousand, as the library takes them fastest; of long ones fewer, as all of them are held at once."""
+    batch, size = list[str](), 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if len(batch) == MANY or size >= MUCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch

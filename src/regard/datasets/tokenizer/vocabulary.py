@@ -30,6 +30,8 @@ def check_merges(merges: Any, vocab: Mapping[str, int], prefix: str = "") -> lis
         one, other = pair
         if not isinstance(one, str) or not isinstance(other, str):
             raise ValueError("a merge that is no pair of tokens")
+        if not other.startswith(prefix):  # the library cuts off as many bytes, whatever they are
+            raise ValueError("a merge without the prefix of what goes on")
         if one not in vocab or other not in vocab or one + other.removeprefix(prefix) not in vocab:
             raise ValueError("a merge of what is not in the vocabulary")
         pairs.append((one, other))

@@ -1,14 +1,15 @@
-"""Whole words or characters; what is rare is spelt in bytes."""
+"""Whole words, characters or bytes; what is rare is spelt in bytes."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 
 from tokenizers import Tokenizer as Engine
 from tokenizers import models
 
-from regard.datasets.tokenizer.shell import SPECIAL, alphabet
-from regard.datasets.tokenizer.trainer import LEAST, ByteTrainer
+from regard.datasets.tokenizer.shell import SPECIAL, alphabet, shell
+from regard.datasets.tokenizer.tokenizer import Tokenizer
+from regard.datasets.tokenizer.trainer import BOS, EOS, LEAST, PAD, ByteTrainer, TokenizerTrainer
 
 
 class Words(ByteTrainer):
@@ -16,6 +17,14 @@ class Words(ByteTrainer):
 
     def learn(self, texts: Iterable[str]) -> Engine:
         return _whole(self, texts)
+
+
+class Bytes(TokenizerTrainer):
+    """Every byte by itself: 256 of them, and nothing to learn."""
+
+    def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
+        named = {name: number for number, name in enumerate([*SPECIAL, *alphabet()])}
+        return Tokenizer(shell(models.BPE(named, []), prefix=self.prefix), PAD, BOS, EOS, self.prefix)
 
 
 class Characters(ByteTrainer):
@@ -29,11 +38,11 @@ class Characters(ByteTrainer):
 
 def _whole(trainer: ByteTrainer, texts: Iterable[str]) -> Engine:
     """A vocabulary of whole units, the most frequent first."""
-    shell = trainer.shell(models.BPE())
+    empty = trainer.shell(models.BPE())
     counts: Counter[str] = Counter()
     for text in texts:
-        plain = shell.normalizer.normalize_str(text)
-        counts.update(unit for unit, _ in shell.pre_tokenizer.pre_tokenize_str(plain))
+        plain = empty.normalizer.normalize_str(text)
+        counts.update(unit for unit, _ in empty.pre_tokenizer.pre_tokenize_str(plain))
     for single in alphabet():
         del counts[single]
     frequent = sorted(counts, key=lambda unit: (-counts[unit], unit))
