@@ -15,6 +15,8 @@ from regard.recipe.override import Override
 from regard.recipe.read import keys
 from regard.run import Run
 from regard.tasks.evaluation import Scored
+from regard.tasks.language.generator import Generated, TextGenerator
+from regard.tasks.language.scorer import ScoredText, Scorer
 from regard.tasks.task import Evaluation, Exam
 from regard.tasks.translation import Translated, Translator
 from regard.trained import Trained, open_run
@@ -153,6 +155,70 @@ def translator_of(run: RunLike) -> Translator:
     trained = opened(run)
     if not isinstance(trained.answerer, Translator):
         raise InputError(f"{trained.run.folder}: not a translator; its task is {trained.recipe.wants('task').kind}")
+    return trained.answerer
+
+
+def generate(
+    run: RunLike,
+    prompts: str | Iterable[str],
+    *overrides: Override,
+    tokens: int = 200,
+    samples: int = 1,
+    stop: Sequence[str] = (),
+    slide: bool = False,
+    device: str | None = None,
+    int8: bool = False,
+    listener: Listener = SILENT,
+) -> list[Generated]:
+    """Go on with a text or several, with a trained language model: `samples` texts for each, in their order."""
+    rows = checked(prompts)
+    for name, value in (("tokens", tokens), ("samples", samples)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise InputError(f"{name}: wanted a whole number from 1, given {named(value)}")
+    generator = generator_of(opened(run, *overrides, device=device, int8=int8, listener=listener))
+    found: dict[int, Generated] = {}
+    for event in generator.stream(rows, tokens, samples=samples, stop=checked(stop), slide=slide):
+        if isinstance(event, tuple):
+            found[event[0]] = event[1]
+            listener.at("writing", len(found), len(rows) * samples)
+    return [found[place] for place in sorted(found)]
+
+
+def score(
+    run: RunLike,
+    texts: str | Iterable[str],
+    *,
+    ended: bool = False,
+    device: str | None = None,
+    int8: bool = False,
+    listener: Listener = SILENT,
+) -> list[ScoredText]:
+    """How likely texts are to a trained language model: log P of each, token by token."""
+    rows = checked(texts)
+    scorer = Scorer(generator_of(opened(run, device=device, int8=int8, listener=listener)), ended)
+    found: dict[int, ScoredText] = {}
+    for number, one in scorer.score(rows):
+        found[number] = one
+        listener.at("scoring", len(found), len(rows))
+    return [found[number] for number in range(len(rows))]
+
+
+def sampling_keys(greedy: bool, **chosen: int | float | None) -> list[str]:
+    """What words about chance ask of a recipe's decoding; a temperature of 0 is no chance at all."""
+    said = {name: value for name, value in chosen.items() if value is not None}
+    if greedy or said.get("temperature") == 0:
+        kept = {name: value for name, value in said.items() if name == "repetition_penalty"}
+        if greedy and len(said) > len(kept):
+            raise InputError(f"greedy leaves nothing to chance: leave out {', '.join(sorted(set(said) - set(kept)))}")
+        return ["decoding.kind=greedy", *(f"decoding.{name}={value}" for name, value in kept.items())]
+    return ["decoding.kind=sample", *(f"decoding.{name}={value}" for name, value in said.items())] if said else []
+
+
+def generator_of(run: RunLike) -> TextGenerator:
+    """What writes, if that is a language model."""
+    trained = opened(run)
+    if not isinstance(trained.answerer, TextGenerator):
+        raise InputError(f"{trained.run.folder}: not a language model; its task is {trained.recipe.wants('task').kind}")
     return trained.answerer
 
 

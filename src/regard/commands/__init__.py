@@ -16,11 +16,13 @@ from regard.commands.demo import demo
 from regard.commands.describe import describe
 from regard.commands.evaluate import evaluate
 from regard.commands.failures import told
+from regard.commands.generate import generate
 from regard.commands.menu import menu
 from regard.commands.pack import pack
 from regard.commands.plugin import offer_plugins
 from regard.commands.recipes import recipes
 from regard.commands.runs import runs
+from regard.commands.score import score
 from regard.commands.signals import Signals
 from regard.commands.streams import let_go, own_up, say, set_up
 from regard.commands.train import train
@@ -35,7 +37,7 @@ app = typer.Typer(
 )
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Look around": (demo, recipes, menu, describe),
-    "Train and use": (train, evaluate, translate, pack),
+    "Train and use": (train, evaluate, translate, generate, score, pack),
 }
 for panel, verbs in PANELS.items():
     for verb in verbs:

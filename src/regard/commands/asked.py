@@ -22,10 +22,10 @@ class Asked(NamedTuple):
     refused: str = ""
 
 
-def asked_lines(texts: list[str], files: list[Path]) -> Iterator[Asked]:
+def asked_lines(texts: list[str], files: list[Path], what: str = "texts", verb: str = "translate") -> Iterator[Asked]:
     """The texts in their order; what cannot be one is refused here, before anything is loaded, as far as is known."""
     if texts and files:
-        raise InputError(f"texts and --file {files[0]}: say what to translate in one way, not in two")
+        raise InputError(f"{what} and --file {files[0]}: say what to {verb} in one way, not in two")
     for number, text in enumerate(texts, 1):
         try:
             text.encode()
@@ -35,7 +35,7 @@ def asked_lines(texts: list[str], files: list[Path]) -> Iterator[Asked]:
     if texts:
         return (Asked(text, f"text {number}", refused=too_long(text)) for number, text in enumerate(texts, 1))
     if not files and sys.stdin.isatty():
-        raise InputError("nothing to translate: give a text, --file, or a pipe")
+        raise InputError(f"nothing to {verb}: give a text, --file, or a pipe")
     paths = [file if file == PIPE else _there(place(file)) for file in files or [PIPE]]
     return (line for path in paths for line in _read(path))
 
@@ -50,7 +50,7 @@ def _there(path: Path) -> Path:
 
 def _read(path: Path) -> Iterator[Asked]:
     name = "the pipe" if path == PIPE else path
-    lines = pipe_lines(_pipe()) if path == PIPE else _lines(path)
+    lines = pipe_lines(pipe()) if path == PIPE else _lines(path)
     for number, line in enumerate(lines, 1):
         where = f"{name}: line {number:,}"
         if line is OVERLONG:
@@ -67,11 +67,11 @@ def _lines(path: Path) -> Iterator[bytes]:
     if not path.is_fifo():
         yield from raw_lines(path)
         return
-    with path.open("rb") as pipe:
-        yield from pipe_lines(pipe)
+    with path.open("rb") as named:
+        yield from pipe_lines(named)
 
 
-def _pipe() -> Any:
+def pipe() -> Any:
     """Standard input, opened anew: Python aborts at its end if a thread still waits in the one it closes itself."""
     try:
         return open(sys.stdin.fileno(), "rb", closefd=False)

@@ -13,8 +13,8 @@ CUT_SHORT = "the translation was cut off at its length limit"
 class Warned:
     """Lines of which something had to be said."""
 
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
+    def __init__(self, listener: Listener, done: str = "translated") -> None:
+        self._listener, self._done = listener, done
         self._counts = Counter[str]()
 
     def of(self, why: str, place: str) -> None:
@@ -30,4 +30,4 @@ class Warned:
                 self._listener.say(f"{count - FIRST:,} more: {why}")
         number = sum(count for why, count in self._counts.items() if why not in (DAMAGED, CUT_SHORT))
         if number:
-            raise InputError(f"{number:,} {'text was' if number == 1 else 'texts were'} not translated")
+            raise InputError(f"{number:,} {'text was' if number == 1 else 'texts were'} not {self._done}")

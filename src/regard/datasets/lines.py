@@ -48,7 +48,7 @@ class Meter:
 
 def raw_lines(path: Path, meter: Meter | None = None) -> Iterator[bytes]:
     """Lines without their ends, streamed; a byte order mark is no text."""
-    with _refusals(path), opened(path, ENDLESS, links=True) as plain, unpacked(plain, path) as file:
+    with refusals(path), opened(path, ENDLESS, links=True) as plain, unpacked(plain, path) as file:
         for number, line in enumerate(bare_lines(file)):
             if meter is not None and number % EVERY == 0:
                 meter.at(path, plain.tell())
@@ -57,7 +57,7 @@ def raw_lines(path: Path, meter: Meter | None = None) -> Iterator[bytes]:
 
 def pipe_lines(pipe: Any) -> Iterator[bytes]:
     """The same of a pipe, as its lines come; whether they are packed is seen at the first bytes."""
-    with _refusals(Path("the pipe")):
+    with refusals(Path("the pipe")):
         buffered = pipe if isinstance(pipe, BufferedReader) else BufferedReader(pipe)
         start = buffered.peek(len(max(MAGIC, key=len)))
         opener = next((opener for magic, opener in MAGIC.items() if start.startswith(magic)), None)
@@ -66,7 +66,7 @@ def pipe_lines(pipe: Any) -> Iterator[bytes]:
 
 def head(path: Path, most: int) -> bytes:
     """The first bytes of a file, unpacked."""
-    with _refusals(path), opened(path, ENDLESS, links=True) as plain, unpacked(plain, path) as file:
+    with refusals(path), opened(path, ENDLESS, links=True) as plain, unpacked(plain, path) as file:
         return file.read(most)
 
 
@@ -120,7 +120,7 @@ def unpacked(plain: BinaryIO, path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _refusals(path: Path) -> Iterator[None]:
+def refusals(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:

@@ -10,22 +10,31 @@ from regard.decoding.request import Event
 from regard.decoding.search import Active, Search
 from regard.model.assembly import Writer
 
+BLOCK = 512  # tokens of a prompt that are read at once
+
 
 class Group:
     """Some requests, the model's memory of them, and the tokens it is told next.
 
-    All of a new group have prompts of one length, so none is padded; its first step takes them in whole.
+    All of a new group have prompts of one length, so none is padded; its first step takes them in, a block at a time.
+    Requests that begin alike are read as one.
     """
 
     def __init__(self, model: Writer, search: Search, active: list[Active], device: torch.device) -> None:
         self.model, self.search = model, search
         self.running = search.start(active, device)
         requests = [each.request for each in active]
-        self._given = torch.tensor([list(request.prompt) for request in requests], device=device)
         sources = [request.source for request in requests if request.source is not None]
         if sources and len(sources) < len(requests):
             raise ValueError("requests with a source and requests without one cannot be written together")
-        self._memory = model.start(*_padded(sources, device)) if sources else model.start(rows=len(requests))
+        self._own: Tensor | None = None
+        prompts = [tuple(request.prompt) for request in requests]
+        if not sources and len(set(prompts)) < len(prompts):
+            places = {prompt: place for place, prompt in enumerate(dict.fromkeys(prompts))}
+            self._own = torch.tensor([places[prompt] for prompt in prompts], device=device)
+            prompts = list(places)
+        self._given = torch.tensor(prompts, device=device)
+        self._memory = model.start(*_padded(sources, device)) if sources else model.start(rows=len(prompts))
         self._fresh = True
 
     def __len__(self) -> int:
@@ -38,7 +47,12 @@ class Group:
 
     def step(self, choice: Choice) -> list[Event]:
         """One more token for every row; what is finished leaves."""
-        logits: Tensor = choice.head(self.model.step(self._given, self._memory)[:, -1])
+        for block in self._given.split(BLOCK, 1):
+            states = self.model.step(block, self._memory)
+        logits: Tensor = choice.head(states[:, -1])
+        if self._own is not None:
+            self._memory.reorder(self._own)
+            logits, self._own = logits[self._own], None
         if self._fresh and self.search.hypotheses > 1:
             self._memory.spread(self.search.hypotheses)
             logits = logits.repeat_interleave(self.search.hypotheses, 0)

@@ -1,6 +1,6 @@
 """What is asked of the decoding engine, and what it answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,13 +24,15 @@ class Hypothesis:
 class Request:
     """One thing to write: what comes before it, what is to be read first, and how long it may become.
 
-    `number` is what chance is drawn by: the same number draws the same, in any company.
+    `number` is what chance is drawn by: the same number draws the same, in any company. `halted` is asked after every
+    token: a yes ends this request, for what only its text can tell.
     """
 
     prompt: Ids
     source: Ids | None = None
     max_new_tokens: int = 128
     number: int = 0
+    halted: Callable[[], bool] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.prompt):

@@ -9,12 +9,12 @@ from annotated_doc import Doc
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.decoding.checks import finite, whole
+from regard.decoding.checks import finite, whole, within
 from regard.decoding.choice import Choice
-from regard.decoding.options import MinLength, NoRepeat
+from regard.decoding.options import MinLength, NoRepeat, Penalty
 from regard.decoding.request import Event, Finished, Hypothesis, Token
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
-from regard.recipe import Number, Positive
+from regard.recipe import Number, Positive, Share
 
 LEAST = 1e-30  # smaller numbers are zero in single precision, and nothing would have a chance
 
@@ -22,12 +22,16 @@ LEAST = 1e-30  # smaller numbers are zero in single precision, and nothing would
 class OneByOne(Search, ABC):
     """Rows write one word at a time; a row that has ended leaves."""
 
+    def __init__(self, min_length: int, no_repeat_ngram_size: int, repetition_penalty: float) -> None:
+        super().__init__(min_length, no_repeat_ngram_size)
+        self.repetition_penalty = finite("repetition_penalty", repetition_penalty, 0.0)
+
     @abstractmethod
     def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
         """The next column of every row."""
 
     def choose(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> NextTokens:
-        columns = self.pick(logits, running.active)
+        columns = self.pick(penalised(logits, running, choice, self.repetition_penalty), running.active)
         log_probs = logits.log_softmax(-1).gather(1, columns[:, None]).squeeze(1)
         tokens = choice.tokens(columns)
         running.scores = running.scores + log_probs
@@ -35,6 +39,8 @@ class OneByOne(Search, ABC):
         running.age += 1
         stopping = choice.is_stop[tokens]
         over = stopping | (running.age >= running.limit)
+        halted = [each.request.halted is not None and each.request.halted() for each in running.active]
+        over = over | torch.tensor(halted, device=over.device) if any(halted) else over
         events = _told(running.active, tokens.tolist(), log_probs.tolist(), stopping.tolist())
         if not over.any():
             return NextTokens(tokens[:, None], None, events)
@@ -44,6 +50,21 @@ class OneByOne(Search, ABC):
         running.scores, running.written = running.scores[kept], running.written[kept]
         running.keep(kept)
         return NextTokens(tokens[kept, None], kept, events)
+
+
+def penalised(logits: Float[Tensor, "R V"], running: Running, choice: Choice, penalty: float) -> Float[Tensor, "R V"]:
+    """Scores above zero are divided by the penalty and those below multiplied, for all that was read or written
+    [Keskar et al. 2019]."""
+    if penalty == 1.0:
+        return logits
+    logits = logits.clone()
+    for row, each in enumerate(running.active):
+        used = running.written[row][running.written[row] >= 0]
+        read = torch.tensor(list(each.request.prompt), dtype=torch.long, device=logits.device)
+        columns, _ = choice.columns(torch.cat([read, used]).unique())
+        scores = logits[row, columns]
+        logits[row, columns] = torch.where(scores > 0, scores / penalty, scores * penalty)
+    return logits
 
 
 def _told(active: list[Active], tokens: list[int], log_probs: list[float], stopping: list[bool]) -> list[Event]:
@@ -64,15 +85,18 @@ def _finished(running: Running, row: int, stopped: bool) -> Finished:
 class Greedy(OneByOne):
     """The likeliest word at every step."""
 
-    def __init__(self, *, min_length: MinLength = 0, no_repeat_ngram_size: NoRepeat = 0) -> None:
-        super().__init__(min_length, no_repeat_ngram_size)
+    def __init__(
+        self, *, repetition_penalty: Penalty = 1.0, min_length: MinLength = 0, no_repeat_ngram_size: NoRepeat = 0
+    ) -> None:
+        super().__init__(min_length, no_repeat_ngram_size, repetition_penalty)
 
     def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
         return logits.argmax(-1)
 
 
 class Sample(OneByOne):
-    """A word drawn by its chance: sharper below `temperature` 1, among the `top_k` or the `top_p` share only.
+    """A word drawn by its chance: sharper below `temperature` 1, among the `top_k`, the `top_p` share, or those that
+    have `min_p` of the likeliest one's chance.
 
     p ∝ exp(logit / temperature). A request draws from a source of its own, so that it writes the same in any batch.
     """
@@ -87,11 +111,16 @@ class Sample(OneByOne):
         top_p: Annotated[
             Positive, Doc("Only the likeliest tokens that together have this chance can be drawn; 1 means all.")
         ] = 1.0,
+        min_p: Annotated[
+            Share, Doc("Only tokens with this share of the likeliest one's chance can be drawn; 0 means all.")
+        ] = 0.0,
+        repetition_penalty: Penalty = 1.0,
         seed: Annotated[Number, Doc("Number from which all chance is drawn: the same seed writes the same texts.")] = 1,
         min_length: MinLength = 0,
         no_repeat_ngram_size: NoRepeat = 0,
     ) -> None:
-        super().__init__(min_length, no_repeat_ngram_size)
+        super().__init__(min_length, no_repeat_ngram_size, repetition_penalty)
+        self.min_p = within("min_p", min_p, 1.0)
         self.temperature, self.top_p = finite("temperature", temperature, 0.0), finite("top_p", top_p, 0.0)
         self.top_k, self.seed = whole("top_k", top_k, 0), whole("seed", seed, 0)
 
@@ -114,7 +143,7 @@ class Sample(OneByOne):
         return place.minimum(last)  # rounding must not choose what has no chance
 
     def narrow(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
-        """Chances after temperature, top-k and top-p."""
+        """Chances after temperature, top-k, top-p and min-p."""
         logits = logits.float()  # half precision cannot sum so many small chances
         below = logits - logits.amax(-1, keepdim=True)  # so that no temperature is too low
         probs = (below / max(self.temperature, LEAST)).softmax(-1)
@@ -126,4 +155,6 @@ class Sample(OneByOne):
             before = ranked.cumsum(-1) - ranked
             limit = max(self.top_p, LEAST) * probs.sum(-1, keepdim=True)
             probs = probs.masked_fill((before >= limit).gather(1, places.argsort(1)), 0.0)
+        if self.min_p:
+            probs = probs.masked_fill(probs < self.min_p * probs.amax(-1, keepdim=True), 0.0)
         return probs

@@ -1,11 +1,13 @@
 """What a model can be trained for. Adding a task is a file and a line here."""
 
 from regard.recipe import Slot
+from regard.tasks.language import Language
 from regard.tasks.task import Task
 from regard.tasks.translation import Translation
 
 SLOTS = (
     Slot("task", Task, "what a model is trained for", {
         "translation": Translation,
+        "language": Language,
     }),
 )  # fmt: skip

@@ -130,6 +130,14 @@ class Task(ABC):
     def loss(self, model: Any, batch: Any) -> Loss:
         """What the model learns from a batch."""
 
+    def carried(self, model: Any) -> dict[str, Tensor]:
+        """What the next batch goes on from beside the weights, a row of each tensor for a row of the batch: what a
+        recurrent model remembers of the text before. Zeros before the first; most carry nothing."""
+        return {}
+
+    def carry(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027  (most carry nothing)
+        """Go on from what `carried` gave."""
+
     @abstractmethod
     def answerer(self, model: Any, quick: bool = False) -> Any:
         """A trained model, ready to answer as the recipe says; `quick` as for an exam of that kind."""

@@ -19,7 +19,7 @@ from regard.training.events import Step
 from regard.training.optimizer import parameters
 from regard.training.parallel import Processes
 from regard.training.settings import TrainingOptions
-from regard.training.state import check_state
+from regard.training.state import CARRIED, check_state
 
 MANY = 1_000  # batches a step may have, however few data there are
 ABSURD = 1e4  # a loss that no answer would come of, though it is a number
@@ -170,6 +170,8 @@ class Learner:
         for place, optimizer in enumerate(self.optimizers):
             for parameter, held in optimizer.state.items():
                 state |= {f"optimizer/{place}/{self.names[id(parameter)]}/{key}": held[key] for key in sorted(held)}
+        carried = {name: self.processes.gathered(held) for name, held in self.task.carried(self.model).items()}
+        state |= {f"{CARRIED}{name}": held for name, held in carried.items()}
         return {name: self.processes.whole(tensor) for name, tensor in state.items()}
 
     @torch.no_grad()
@@ -187,6 +189,8 @@ class Learner:
                 _, place, name, what = key.split("/")
                 held = self.optimizers[int(place)].state[mine[name]]
                 held[what] = self.processes.like(tensor, mine[name])
+        carried = {name.removeprefix(CARRIED): held for name, held in state.items() if name.startswith(CARRIED)}
+        self.task.carry({name: self.processes.own_rows(held) for name, held in carried.items()})
 
     def _empty_state(self) -> dict[str, Tensor]:
         """A state as this training would save it, found by a step with no gradient; the weights are put in after it."""

@@ -84,6 +84,21 @@ class Processes:
         tensor = tensor.detach()
         return tensor.full_tensor().cpu() if isinstance(tensor, DTensor) else tensor.cpu()
 
+    def gathered(self, rows: Tensor) -> Tensor:
+        """The rows of all processes, each of which has every n-th of a batch."""
+        if self.size == 1:
+            return rows
+        parts: list[Any] = [None] * self.size
+        dist.all_gather_object(parts, rows.detach().cpu())
+        whole = rows.new_empty(sum(map(len, parts)), *rows.shape[1:], device="cpu")
+        for number, part in enumerate(parts):
+            whole[number :: self.size] = part
+        return whole
+
+    def own_rows(self, rows: Tensor) -> Tensor:
+        """Those of this process."""
+        return rows[self.rank :: self.size].to(self.device)
+
     def place(self, into: Tensor, tensor: Tensor) -> None:
         into.copy_(self.like(tensor, into))
 

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from regard.errors import InputError
 
-OPTIMIZER, WEIGHTS = "optimizer/", "weights/"
+OPTIMIZER, WEIGHTS, CARRIED = "optimizer/", "weights/", "carried/"
 
 
 def check_state(given: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
@@ -24,9 +24,12 @@ def check_state(given: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> No
             )
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
             raise InputError(f"damaged: there is no number any more in {name}")
+    parts = [part for part in (WEIGHTS, CARRIED) if part == WEIGHTS or any(name.startswith(part) for name in given)]
     begun = {name.rpartition("/")[0] for name in given if name.startswith(OPTIMIZER)}
     missing = [
-        name for name in wanted if name not in given and (name.startswith(WEIGHTS) or name.rpartition("/")[0] in begun)
+        name
+        for name in wanted
+        if name not in given and (name.startswith(tuple(parts)) or name.rpartition("/")[0] in begun)
     ]
     if missing:
         raise InputError(f"damaged: {missing[0]} is missing")

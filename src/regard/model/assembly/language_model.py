@@ -47,8 +47,11 @@ class LanguageModel(Writer):
     def example(self, rows: int, length: int) -> tuple[Tensor, ...]:
         return (torch.zeros(rows, length, dtype=torch.long),)
 
-    def states(self, tokens: Int[Tensor, "B T"], mask: Mask | None = None) -> Float[Tensor, "B T O"]:
-        states: Tensor = self.decoder(self.target(tokens), None, mask or Mask())
+    def states(
+        self, tokens: Int[Tensor, "B T"], mask: Mask | None = None, memory: Memory | None = None
+    ) -> Float[Tensor, "B T O"]:
+        """What the head turns into logits; with a memory, of positions that follow what it holds."""
+        states: Tensor = self.decoder(self.target(tokens), None, mask or Mask(), memory)
         return states
 
     def forward(self, tokens: Int[Tensor, "B T"], mask: Mask | None = None) -> Float[Tensor, "B T V"]:

@@ -1,0 +1,103 @@
+"""Windows of text: what is read, and the label of each position, the token that comes next."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from regard.datasets.rows import Numbers
+from regard.datasets.stream import Stream
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Windows of one length; `segments` says which document a position belongs to, where they are kept apart."""
+
+    inputs: Int[Tensor, "B T"]
+    labels: Int[Tensor, "B T"]
+    segments: Int[Tensor, "B T"] | None = None
+    fresh: bool = True
+    """Whether nothing goes before: else each row goes on where that of the step before ended."""
+
+    @property
+    def size(self) -> int:
+        """All tokens."""
+        return self.inputs.numel()
+
+    @property
+    def predictions(self) -> int:
+        """One for every token."""
+        return self.labels.numel()
+
+    def to(self, device: torch.device) -> "TextBatch":
+        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def part(self, number: int, of: int) -> "TextBatch":
+        """Every `of`-th row."""
+        return self._each(lambda tensor: tensor[number::of])
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "TextBatch":
+        segments = None if self.segments is None else change(self.segments)
+        return replace(self, inputs=change(self.inputs), labels=change(self.labels), segments=segments)
+
+
+def window_batch(stream: Stream, starts: Numbers, width: int, apart: bool, fresh: bool = True) -> TextBatch:
+    """The windows that begin at some places of a stream."""
+    places = starts[:, None] + np.arange(width + 1)
+    ids = torch.from_numpy(stream.ids(places))
+    segments = torch.from_numpy(stream.documents(places[:, :-1])) if apart else None
+    return TextBatch(ids[:, :-1], ids[:, 1:], segments, fresh)
+
+
+class Windows:
+    """Windows in a new order every epoch, cut anew: they begin at another place each time.
+
+    Which windows a step sees is a function of (seed, step) alone.
+    """
+
+    def __init__(self, stream: Stream, width: int, rows: int, seed: int, apart: bool = False) -> None:
+        self.stream, self.width, self.seed, self.apart = stream, width, seed, apart
+        whole = (len(stream) - 1) // width
+        self.windows = max(1, whole - 1)  # one less, so that there is room to begin elsewhere
+        self.room = len(stream) - 1 - self.windows * width
+        self.rows = min(rows, self.windows)
+        self._epoch = lru_cache(2)(self._shuffled)
+
+    def __len__(self) -> int:
+        """Batches in an epoch; the few windows that make no whole batch are left to another one."""
+        return self.windows // self.rows
+
+    def __getitem__(self, step: int) -> TextBatch:
+        epoch, number = divmod(step, len(self))
+        starts = self._epoch(epoch)[number * self.rows : (number + 1) * self.rows]
+        return window_batch(self.stream, starts, self.width, self.apart)
+
+    def _shuffled(self, epoch: int) -> Numbers:
+        chance = np.random.default_rng((self.seed, epoch))
+        phase = chance.integers(min(self.room, self.width - 1) + 1)
+        return phase + self.width * chance.permutation(self.windows)
+
+
+class Lanes:
+    """The text in as many lanes as a batch has rows, read side by side, window after window: what a recurrent model
+    remembers at the end of one is what it knows at the beginning of the next (truncated BPTT)."""
+
+    def __init__(self, stream: Stream, width: int, rows: int, seed: int) -> None:
+        self.stream, self.width, self.seed = stream, width, seed
+        self.rows = max(1, min(rows, (len(stream) - 1) // width))
+        self.lane = (len(stream) - 1) // self.rows
+        self._windows = max(1, self.lane // width)
+
+    def __len__(self) -> int:
+        return self._windows
+
+    def __getitem__(self, step: int) -> TextBatch:
+        epoch, number = divmod(step, len(self))
+        room = self.lane - self._windows * self.width
+        phase = int(np.random.default_rng((self.seed, epoch)).integers(room + 1))
+        starts = self.lane * np.arange(self.rows) + phase + number * self.width
+        return window_batch(self.stream, starts, self.width, False, fresh=number == 0)

@@ -1,0 +1,230 @@
+"""From a beginning to what follows: any number of texts, token by token, as they are written."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from regard.datasets.tokenizer import Tokenizer
+from regard.datasets.tokenizer.tokenizer import TextStream
+from regard.decoding.engine import Engine
+from regard.decoding.request import Finished, Request, Token
+from regard.decoding.runner import StoppedError
+from regard.decoding.search import Search
+from regard.errors import InputError
+from regard.model.assembly import LanguageModel
+from regard.model.mode import evaluating
+from regard.tasks.language.facts import Facts
+
+ROWS = 320
+SAMPLES = 1_000_003  # between the numbers of the samples of a prompt
+SHORTEST = 2  # of a context that slides, one in so many tokens is kept
+
+Why = Literal["end", "stop", "length", "context", "stopped"]
+"""Why a text ended: the model ended it, a stop string came, it was as long as asked for, or its context was full."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """One token: what it adds to the text, and how likely it was."""
+
+    text: str
+    token: int
+    log_prob: float
+
+
+@dataclass
+class Generated:
+    """A prompt, and what was written behind it."""
+
+    prompt: str
+    text: str = ""
+    tokens: list[Written] = field(default_factory=list)
+    why: Why = "stopped"
+
+    @property
+    def log_prob(self) -> float:
+        """Of all that was written."""
+        return sum(token.log_prob for token in self.tokens)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """More of text number `place`: what is certain of it now. `written` is the token that brought it."""
+
+    place: int
+    text: str
+    written: Written | None = None
+
+
+@dataclass(frozen=True)
+class TextGenerator:
+    """A trained language model with its tokenizer, ready to write. It has learnt to look back `context` tokens."""
+
+    model: LanguageModel
+    tokenizer: Tokenizer
+    facts: Facts
+    search: Search
+    context: int
+
+    @property
+    def room(self) -> int:
+        """Tokens that a prompt and what follows may have together."""
+        limit = self.model.limit
+        return self.context if limit is None else min(limit, self.context)
+
+    def encode(self, text: str) -> list[int]:
+        """A prompt as the model reads it, behind the token that begins a text."""
+        return [self.facts.begin, *self.tokenizer.encode([text])[0]]
+
+    def generate(self, prompts: Sequence[str], tokens: int = 200, **how: object) -> list[Generated]:
+        """All prompts, each with what follows; `how` as for `stream`."""
+        found = dict[int, Generated]()
+        for event in self.stream(prompts, tokens, **how):  # type: ignore[arg-type]
+            if not isinstance(event, Chunk):
+                found[event[0]] = event[1]
+        return [found[place] for place in sorted(found)]
+
+    def stream(
+        self,
+        prompts: Sequence[str],
+        tokens: int = 200,
+        *,
+        samples: int = 1,
+        stop: Sequence[str] = (),
+        slide: bool = False,
+        first: int = 0,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Chunk | tuple[int, Generated]]:
+        """Text as it is certain, and every text when it is done; sample s of prompt p has the place p·samples + s.
+
+        `first` is the number of the first prompt among all, where there are more: chance is drawn by it.
+        Where the context is full a text ends, or, if it is to `slide`, its older half is forgotten and it goes on.
+        """
+        jobs = [
+            _Job(self, prompt, self.encode(prompt), tokens, stop, place)
+            for place, prompt in enumerate(each for each in prompts for _ in range(samples))
+        ]
+        for job in jobs:
+            job.fit(slide)
+        going = jobs
+        while going:
+            yield from self._round(going, first * samples, stopped)
+            for job in going:
+                if job.why == "context" and slide and job.left > 0:
+                    job.why = None
+            done = [job for job in going if job.why is not None]
+            going = [job for job in going if job.why is None]
+            if stopped():
+                done, going = [*done, *going], []
+            yield from ((job.place, job.finished()) for job in done)
+
+    def _round(self, jobs: "list[_Job]", first: int, stopped: Callable[[], bool]) -> Iterator[Chunk]:
+        engine = Engine(
+            self.model,
+            self.search,
+            stop_tokens=self.facts.stops,
+            forbidden=sorted(self.tokenizer.special - set(self.facts.stops)),
+            rows=ROWS,
+            stopped=stopped,
+        )
+        requests = [job.request(self.room, first) for job in jobs]
+        try:
+            with evaluating(self.model):
+                for event in engine.generate(requests):
+                    job = jobs[event.place]
+                    if isinstance(event, Token):
+                        yield from job.add(event)
+                    elif isinstance(event, Finished):
+                        yield from job.end(event.hypotheses[0].ended)
+        except StoppedError:
+            return
+
+
+class _Job:
+    """One text while it is written."""
+
+    def __init__(
+        self, generator: TextGenerator, prompt: str, ids: list[int], tokens: int, stop: Sequence[str], place: int
+    ) -> None:
+        self.ids, self.left, self.place, self.why = ids, tokens, place, None
+        self._generator, self._stop = generator, [one for one in stop if one]
+        self._longest = max(map(len, self._stop), default=0)
+        self._stream: TextStream = generator.tokenizer.stream(ids)
+        self._made = Generated(prompt)
+        self._held = ""
+        self._asked = 0
+
+    why: Why | None
+    """Why it has ended; None while it has not."""
+
+    def fit(self, slide: bool) -> None:
+        """Refuse a prompt that leaves no room, or keep the end of it."""
+        room = self._generator.room
+        if len(self.ids) < room:
+            return
+        if not slide:
+            raise InputError(
+                f"a prompt of {len(self.ids):,} tokens, and the model takes in {room:,} in all; shorten it, or ",
+                call="slide=True keeps its end",
+                flag="--slide keeps its end",
+            )
+
+    def request(self, room: int, first: int) -> Request:
+        """The rest of it, or as much as fits."""
+        if len(self.ids) >= room:
+            kept = max(1, room // SHORTEST)
+            self.ids = self.ids[-kept:]
+        self._asked = min(self.left, room - len(self.ids))
+        number = SAMPLES * len(self._made.tokens) + first + self.place  # another draw after every slide
+        return Request(self.ids, None, self._asked, number, lambda: self.why is not None)
+
+    def add(self, event: Token) -> Iterator[Chunk]:
+        """One token more."""
+        if self.why is not None:  # it was to end, and the engine has not heard of it yet
+            return
+        self.ids = [*self.ids, event.token]
+        self.left -= 1
+        text = self._stream.add(event.token)
+        written = Written(text, event.token, event.log_prob)
+        self._made.tokens.append(written)
+        yield from self._told(text, written)
+
+    def _told(self, text: str, written: Written | None) -> Iterator[Chunk]:
+        """What can be told: what may be the beginning of a stop string is held back."""
+        self._held += text
+        found = [self._held.find(one) for one in self._stop]
+        first = min((place for place in found if place >= 0), default=-1)
+        if first >= 0:
+            self._held, self.why = self._held[:first], "stop"
+        certain = len(self._held) if first >= 0 else len(self._held) - self._begun()
+        told, self._held = self._held[:certain], self._held[certain:]
+        self._made.text += told
+        if told or written is not None:
+            yield Chunk(self.place, told, written)
+
+    def _begun(self) -> int:
+        """How many characters at the end may be the beginning of a stop string."""
+        most = min(self._longest - 1, len(self._held))
+        ends = (n for n in range(most, 0, -1) if any(one.startswith(self._held[-n:]) for one in self._stop))
+        return next(ends, 0)
+
+    def end(self, ended: bool) -> Iterator[Chunk]:
+        """The engine is done with it."""
+        if self.why is None:
+            self.why = "end" if ended else "length" if self.left <= 0 else "context"
+        if self.why in ("end", "length"):
+            yield from self._rest()
+
+    def _rest(self) -> Iterator[Chunk]:
+        rest = self._stream.rest()
+        self._made.text += self._held + rest
+        if self._held + rest:
+            yield Chunk(self.place, self._held + rest)
+        self._held = ""
+
+    def finished(self) -> Generated:
+        """All of it."""
+        if self.why not in ("end", "length", "stop"):
+            for _ in self._rest():
+                pass
+        return replace(self._made, why=self.why or "stopped")

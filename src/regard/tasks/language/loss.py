@@ -1,0 +1,118 @@
+"""What a language model learns from, and how well it foretells a text: every token, given those before it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.datasets.stream import Stream
+from regard.listener import SILENT, Listener
+from regard.model.assembly import LanguageModel
+from regard.model.mask import Mask
+from regard.model.memory import Memory
+from regard.tasks.cross_entropy import SLICE, cross_entropy
+from regard.tasks.language.batches import TextBatch, window_batch
+from regard.tasks.task import Loss
+
+TOKENS = 4096  # positions of a batch of an exam
+LANES, LONG = 32, 16  # parts of a text that are read side by side, and windows that each has at least
+
+
+def language_loss(
+    model: LanguageModel, batch: TextBatch, label_smoothing: int | float = 0.0, memory: Memory | None = None
+) -> Loss:
+    """Σ −log p of every next token; with a memory, each row goes on after what that holds."""
+    states = model.states(batch.inputs, Mask(segments=batch.segments), memory)
+    return Loss(*cross_entropy(states.flatten(0, 1), model.head, batch.labels.flatten(), label_smoothing))
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """−log p of so many tokens in all, and the sums for every position of a window."""
+
+    total: float
+    tokens: int
+    by_position: list[float]
+    windows: list[int]
+    """How many were counted at each position."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads a held-out text in windows of the width a model has learnt, a few side by side.
+
+    With a `stride` smaller than the width windows overlap, and only what is new in each counts: every token has more
+    before it, at more cost. A model that `carries` its state reads the text as one.
+    """
+
+    width: int
+    stride: int
+    apart: bool = False
+    carries: bool = False
+
+    def batches(self, stream: Stream, most: int | None = None) -> Iterator[tuple[TextBatch, int]]:
+        """All windows, each with the number of positions that were counted before."""
+        last = len(stream) - 1 if most is None else min(most, len(stream) - 1)
+        if self.carries:
+            rows = self.lanes(last)
+            lane = last // rows
+            for start in range(0, lane, self.width):
+                starts = lane * np.arange(rows) + start
+                yield window_batch(stream, starts, min(self.width, lane - start), False, fresh=start == 0), 0
+            return
+        width = min(self.width, last)
+        if last > 0:
+            yield window_batch(stream, np.zeros(1, np.int64), width, self.apart), 0
+        starts = np.arange(self.stride, max(self.stride, last - width + 1), self.stride)
+        rows = max(1, TOKENS // width)
+        for some in range(0, len(starts), rows):
+            yield window_batch(stream, starts[some : some + rows], width, self.apart), width - self.stride
+        covered = (int(starts[-1]) if len(starts) else 0) + width
+        if covered < last:  # a last window that ends where the text does
+            yield window_batch(stream, np.array([last - width]), width, self.apart), width - (last - covered)
+
+    def lanes(self, tokens: int) -> int:
+        """Into how many parts a text is cut that are read side by side, each as one."""
+        return max(1, min(LANES, tokens // (LONG * self.width)))
+
+    @torch.inference_mode()
+    def read(
+        self,
+        model: LanguageModel,
+        stream: Stream,
+        most: int | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+        listener: Listener = SILENT,
+    ) -> Foretold | None:
+        """How well a text is foretold; None where somebody wanted it to end."""
+        sums, counts = torch.zeros(self.width, dtype=torch.float64), torch.zeros(self.width, dtype=torch.long)
+        device, total = next(model.parameters()).device, len(stream) - 1 if most is None else min(most, len(stream) - 1)
+        memory = model.start(rows=self.lanes(total)) if self.carries else None
+        for batch, known in self.batches(stream, most):
+            if stopped():
+                return None
+            listener.at("reading held-out text", int(counts.sum()), total)
+            costs = surprises(model, batch.to(device), memory)[:, known:].double().cpu()
+            sums[known : known + costs.shape[1]] += costs.sum(0)
+            counts[known : known + costs.shape[1]] += len(costs)
+        return Foretold(float(sums.sum()), int(counts.sum()), sums.tolist(), counts.tolist())
+
+
+def surprises(model: LanguageModel, batch: TextBatch, memory: Memory | None = None) -> Float[Tensor, "B T"]:
+    """−log p of every label."""
+    return label_surprises(model, model.states(batch.inputs, Mask(segments=batch.segments), memory), batch.labels)
+
+
+def label_surprises(
+    model: LanguageModel, states: Float[Tensor, "B T O"], labels: Int[Tensor, "B T"]
+) -> Float[Tensor, "B T"]:
+    """−log p of labels, given the states before the head; never more logits at a time than fit."""
+    flat, wanted = states.flatten(0, 1), labels.flatten()
+    size = max(1, SLICE // int(model.head.out_features))
+    parts = zip(flat.split(size), wanted.split(size), strict=True)
+    costs = [F.cross_entropy(model.head(some).float(), right, reduction="none") for some, right in parts]
+    return torch.cat(costs).view_as(labels)
