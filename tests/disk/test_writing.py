@@ -135,5 +135,7 @@ def test_a_folder_is_removed_however_deep_and_no_link_is_followed(tmp_path: Path
         here = deeper
     os.close(here)
     remove(top)
+    top.symlink_to(tmp_path / "mine")
+    remove(top)  # only the link
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
     assert (tmp_path / "mine" / "kept").read_text() == "kept"

@@ -9,6 +9,8 @@ from uuid import uuid4
 
 from regard.errors import FailedError
 
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
 
 @contextmanager
 def room(folder: Path) -> Iterator[None]:
@@ -50,31 +52,44 @@ def sync(path: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Renamed first: no folder is ever seen half removed. No link is followed."""
+    """Renamed first: no folder is ever seen half removed. Of a link only the link is removed."""
     part = folder.with_name(folder.name + ".old.part")
-    if part.is_symlink() or part.is_file():
-        part.unlink()
-    elif part.exists():
-        _emptied(part)
+    _gone(part)
     folder.rename(part)
-    _emptied(part)
+    _gone(part)
 
 
-def _emptied(top: Path) -> None:
-    """Remove a folder, however deep: again and again what is two deep is brought up, so that no path is too long."""
-    while folders := _kept_folders(top):
-        for folder in folders:
-            for inner in _kept_folders(folder):
-                inner.rename(top / uuid4().hex)
-            folder.rmdir()
-    top.rmdir()
+def _gone(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        _emptied(path)
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
 
 
-def _kept_folders(folder: Path) -> list[Path]:
-    """The folders in a folder; all else is removed."""
-    with os.scandir(folder) as entries:
-        inside = [(Path(entry.path), entry.is_dir(follow_symlinks=False)) for entry in entries]
-    for path, is_folder in inside:
+def _emptied(folder: Path) -> None:
+    """Remove all in a folder, however deep: again and again what is two deep is brought up, so that no path is too
+    long. Folders are held open while they are emptied, so that no link can take the place of one."""
+    top = os.open(folder, FOLDER)
+    try:
+        while folders := _kept_folders(top):
+            for name in folders:
+                inner = os.open(name, FOLDER, dir_fd=top)
+                try:
+                    for deeper in _kept_folders(inner):
+                        os.rename(deeper, uuid4().hex, src_dir_fd=inner, dst_dir_fd=top)
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=top)
+    finally:
+        os.close(top)
+
+
+def _kept_folders(handle: int) -> list[str]:
+    """The folders in an open folder; all else is removed."""
+    with os.scandir(handle) as entries:
+        inside = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for name, is_folder in inside:
         if not is_folder:
-            path.unlink()
-    return [path for path, is_folder in inside if is_folder]
+            os.unlink(name, dir_fd=handle)
+    return [name for name, is_folder in inside if is_folder]
