@@ -1,104 +1,63 @@
-"""A continuation, told token by token behind its prompt, is exact to the character in every style."""
+"""A stream is its documents one after another, with what stands between them, however it is asked."""
 
-from functools import cache
-from itertools import takewhile
+from pathlib import Path
 
+import numpy as np
 import pytest
-from foreign import STYLES, TEXTS, table
+from foreign import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.datasets.tokenizer import Bpe, Characters, Tokenizer, Unigram, Words
-from regard.datasets.tokenizer.tokenizer import open_engine
+from regard.datasets.data import Report
+from regard.datasets.encode import Encoded
+from regard.datasets.rows import Rows
+from regard.datasets.stream import Marks, Stream, lead
+from regard.datasets.tokenizer import Tokenizer
 
-many = settings(deadline=None, max_examples=150, derandomize=True)
-OWN = {"bpe": Bpe, "unigram": Unigram, "words": Words, "characters": Characters}
-every = pytest.mark.parametrize("style", [*STYLES, *OWN])
-PIECES = ["dog", " dog", *" .a▁éŸ\n\ufffd", "  ", "한", "국어", " 풀밭을", "😀", "👍🏽", "<0xED>"]
-LONG = ["한" * 40, "개가 푸른 풀밭을 달린다. 두 남자가 기타를 친다. dog", "dog 😀👍🏽개" * 8, " a  b   c "]
-ANY = st.one_of(st.text(max_size=20), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
-
-
-@cache
-def tokenizer(style: str) -> Tokenizer:
-    return OWN[style]().train(TEXTS) if style in OWN else Tokenizer(open_engine(table(style)), None, None, 0)
+many = settings(deadline=None, max_examples=100, derandomize=True)
+DOCUMENTS = st.lists(st.lists(st.lists(st.integers(10, 99), max_size=4), min_size=1, max_size=3), max_size=5)
 
 
-def chunks(made: Tokenizer, ids: list[int], cut: int) -> list[str]:
-    stream = made.stream(ids[:cut])
-    return [*(stream.add(token) for token in ids[cut:]), stream.rest()]
+def stream(documents: list[list[list[int]]], marks: Marks, skipped: int = 0) -> Stream:
+    numbers = np.array([number for number, pieces in enumerate(documents) for _ in pieces], np.int64)
+    rows = Rows.of([piece for pieces in documents for piece in pieces])
+    return Stream(Encoded((rows,), numbers, Report()), marks, skipped)
 
 
-def shared(one: str, other: str) -> str:
-    return "".join(letter for letter, _ in takewhile(lambda two: two[0] == two[1], zip(one, other, strict=False)))
-
-
-def check(made: Tokenizer, text: str, cut: int) -> None:
-    (ids,) = made.encode([text])
-    cut %= len(ids) + 1
-    prompt, whole = made.decode([ids[:cut], ids])
-    told = chunks(made, ids, cut)
-    # A prompt that ends inside a character has no text of its own there; the character is told whole.
-    assert shared(prompt, whole) + "".join(told) == whole
-    if whole.startswith(prompt):
-        assert prompt + "".join(told) == whole
-    if "\ufffd" not in whole:
-        assert "\ufffd" not in "".join(told)
+def written(documents: list[list[list[int]]], marks: Marks, skipped: int = 0) -> tuple[list[int], list[int]]:
+    """The same with lists: ids, and which document each belongs to."""
+    ids, owners = [marks.begin], [1]
+    for number, pieces in enumerate(documents, 1):
+        if number > 1:
+            ids += list(marks.before)
+            owners += [number - 1] * (len(marks.before) - 1) + [number]
+        for place, piece in enumerate(pieces):
+            kept = piece[skipped:] if place else piece
+            ids += kept
+            owners += [number] * len(kept)
+    return [*ids, marks.end], owners
 
 
 @many
-@given(style=st.sampled_from([*STYLES, *OWN]), text=ANY, cut=st.integers(0, 10**6))
-def test_prompt_and_chunks_are_the_text_of_all(style: str, text: str, cut: int) -> None:
-    check(tokenizer(style), text, cut)
+@given(DOCUMENTS, st.sampled_from([Marks(2, 2), Marks(1, 2)]), st.integers(0, 1))
+def test_it_is_what_was_put_in(documents: list[list[list[int]]], marks: Marks, skipped: int) -> None:
+    found = stream(documents, marks, skipped)
+    if not documents:
+        assert len(found) == 0
+        return
+    ids, owners = written(documents, marks, skipped)
+    places = np.arange(len(ids))
+    assert len(found) == len(ids)
+    assert found.ids(places).tolist() == ids
+    assert found.documents(places[:-1]).tolist() == owners
+    grid = np.random.default_rng(1).integers(0, len(ids), (3, 7))
+    assert found.ids(grid).tolist() == np.array(ids)[grid].tolist()
 
 
-@every
-@pytest.mark.parametrize("text", LONG, ids=["one", "korean", "emoji", "spaces"])
-def test_every_cut_of_a_long_text(style: str, text: str) -> None:
-    """Longer than any window: characters of three bytes fit no window of even length."""
-    made = tokenizer(style)
-    for cut in range(len(made.encode([text])[0]) + 1):
-        check(made, text, cut)
-
-
-@every
-def test_a_character_comes_when_it_is_whole(style: str) -> None:
-    made = tokenizer(style)
-    for text in ("a한b", "a😀b"):
-        (ids,) = made.encode([text])
-        whole = made.decode([ids])[0]
-        told = chunks(made, ids, 0)
-        assert "".join(told) == whole
-        assert told[-1] == ""  # nothing is held back at the end of a whole text
-        if len(ids) >= len(text.encode()):  # spelt in bytes
-            assert [chunk for chunk in told if chunk] == list(whole)
-
-
-@every
-def test_a_continuation_keeps_the_space_before_its_first_word(style: str) -> None:
-    made = tokenizer(style)
-    (ids,) = made.encode(["two men are watching it"])
-    found = {made.decode([ids[:cut]])[0]: "".join(chunks(made, ids, cut)) for cut in range(len(ids))}
-    assert all(prompt + rest == "two men are watching it" for prompt, rest in found.items())
-    assert any(prompt and rest.startswith(" ") for prompt, rest in found.items())
-
-
-@every
-def test_special_tokens_say_nothing_and_change_nothing(style: str) -> None:
-    made = tokenizer(style)
-    (ids,) = made.encode(["two men are 한 watching"])
-    special = sorted(made.special)
-    parted = [part for token in ids for part in (*special, token, *special)]
-    (whole,) = made.decode([ids])
-    for cut in range(len(parted) + 1):
-        assert shared(made.decode([parted[:cut]])[0], whole) + "".join(chunks(made, parted, cut)) == whole
-
-
-@pytest.mark.parametrize("style", ["gpt2", "llama", "bpe"])
-def test_half_a_character_is_the_rest(style: str) -> None:
-    made = tokenizer(style)
-    (ids,) = made.encode(["dog 한"])
-    stream = made.stream()
-    assert "".join(stream.add(token) for token in ids[:-1]) == "dog "
-    assert set(stream.rest()) == {"\ufffd"}
-    assert stream.rest() == ""
+@pytest.mark.parametrize(("style", "ids"), [("gpt2", 0), ("llama", 1), ("marian", 1)])
+def test_what_a_tokenizer_puts_before_every_text_is_known(style: str, ids: int, tmp_path: Path) -> None:
+    tokenizer = Tokenizer.open({"prefix": "", "tokenizer": table(style)})
+    assert lead(tokenizer) == ids
+    whole, parts = tokenizer.encode(["two men\nare playing", "two men", "\nare playing"])[0], None
+    parts = tokenizer.encode(["two men", "\nare playing"])
+    assert parts[0] + parts[1][ids:] == whole

@@ -90,7 +90,8 @@ class TextFiles(Documents):
                 report.drop("empty", number)
         if not report.kept and (split == "train" or self.named[split]):
             named = ", ".join(self.named[split])
-            raise InputError(f"{named}: no text in it{f': {report}' if report.read else '; it is empty'}")
+            empty = report.dropped == report.count("empty")
+            raise InputError(f"{named}: no text in it{'; it is empty' if empty else f': {report}'}")
 
     def _documents(self, split: Split, report: Report) -> Iterator[tuple[int, Document, tuple[int, int | None]]]:
         """Those of a split, with the part of each that is meant; what is left out goes into the report."""

@@ -1,0 +1,166 @@
+"""Texts from files of any form: whole, in splits that share nothing, with what is wrong said in a line."""
+
+import gzip
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+from heard import Heard
+
+from regard.datasets.data import SPLITS, Report, Split
+from regard.datasets.texts import TextFiles
+from regard.errors import InputError
+
+POEM = "Roses are red,\nviolets are blue.\n\nSugar is sweet,\nand so are you.\n"
+
+
+def documents(data: TextFiles, split: Split, report: Report | None = None) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for number, (piece,) in data.numbered(split, report or Report()):
+        found[number] = found.get(number, "") + piece
+    return found
+
+
+def put(path: Path, content: str | bytes) -> str:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".xz"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_a_plain_file_is_one_document_and_its_end_is_held_out(packed: str, ends: str, tmp_path: Path) -> None:
+    content = b"\xef\xbb\xbf" + (POEM * 50).replace("\n", ends).encode()
+    if ends == "\r":
+        content = content[:-1] + b"\n"  # else it would be refused as one endless line
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[packed]
+    data = TextFiles(train=put(tmp_path / f"poem.txt{packed}", pack(content)), valid_share=0.1, test_share=0.2)
+    parts = [documents(data, split) for split in SPLITS]
+    assert "".join(part[1] for part in parts) == POEM * 50
+    size = len(POEM * 50)
+    assert [len(part[1]) for part in parts] == [int(size * 0.7), int(size * 0.8) - int(size * 0.7), size - int(size * 0.8)]
+
+
+def test_without_a_share_nothing_is_held_out(tmp_path: Path) -> None:
+    data = TextFiles(train=put(tmp_path / "poem.txt", POEM), valid_share=0.0)
+    assert documents(data, "train") == {1: POEM}
+    assert not data.has("valid")
+    assert not data.has("test")
+
+
+@pytest.mark.parametrize(
+    ("unit", "found"),
+    [
+        ("line", ["Roses are red,", "violets are blue.", "Sugar is sweet,", "and so are you."]),
+        ("paragraph", ["Roses are red,\nviolets are blue.", "Sugar is sweet,\nand so are you."]),
+    ],
+)
+def test_a_document_may_be_a_line_or_a_paragraph(unit: Any, found: list[str], tmp_path: Path) -> None:
+    data = TextFiles(train=put(tmp_path / "poem.txt", POEM), documents=unit, valid_share=0.0)
+    assert list(documents(data, "train").values()) == found
+    many = TextFiles(train=put(tmp_path / "many.txt", "\n\n".join(f"line {n}" for n in range(400))), documents=unit)
+    train, valid = documents(many, "train"), documents(many, "valid")
+    assert 5 < len(valid) < 60
+    assert not {*train.values()} & {*valid.values()}
+    assert sorted([*train.values(), *valid.values()]) == sorted(f"line {n}" for n in range(400))
+
+
+def test_json_lines_have_a_key_and_equal_texts_stay_together(tmp_path: Path) -> None:
+    rows = [{"body": f"text {n % 90}  ", "id": n} for n in range(300)] + [{"body": 3}, {"body": "\ud800"}, {"body": " "}]
+    path = put(tmp_path / "docs.jsonl", "".join(json.dumps(row) + "\n" for row in rows) + "no json\n\n")
+    data, report = TextFiles(train=path, text="body", valid_share=0.2), Report()
+    train = documents(data, "train", report)
+    valid = documents(data, "valid")
+    assert not {text.strip() for text in train.values()} & {text.strip() for text in valid.values()}
+    assert len(train) + len(valid) == 300
+    assert (report.count("without a text"), report.count("empty"), report.held_out) == (3, 2, len(valid))
+    with pytest.raises(InputError, match=r"no 'text' in its lines; keys with texts are: body; say data.text=KEY"):
+        list(TextFiles(train=path).read("train"))
+
+
+def test_folders_and_patterns_are_read_file_by_file(tmp_path: Path) -> None:
+    for number in range(30):
+        folder = tmp_path / "corpus" / str(number % 3)
+        folder.mkdir(parents=True, exist_ok=True)
+        put(folder / f"{number:02}.txt", f"file {number}. " * 20)
+    put(tmp_path / "corpus" / ".hidden", "not this")
+    for named in (str(tmp_path / "corpus"), f"{tmp_path}/corpus/*/*.txt", f"{tmp_path}/corpus/**/*.txt"):
+        data = TextFiles(train=named, valid_share=0.2)
+        train, valid = documents(data, "train"), documents(data, "valid")
+        assert len(train) + len(valid) == 30
+        assert 1 <= len(valid) <= 15
+    few = TextFiles(train=f"{tmp_path}/corpus/0/*.txt", valid_share=0.5)
+    assert [len(text) for text in documents(few, "valid").values()] == [
+        len(text) - int(0.5 * len(text)) for text in (f"file {n}. " * 20 for n in range(0, 30, 3))
+    ]
+
+
+def test_what_is_examined_is_not_learnt(tmp_path: Path) -> None:
+    lines = [f"sentence number {n}" for n in range(50)]
+    train = put(tmp_path / "train.txt", "\n".join([*lines, "SENTENCE  number 7", "secret one"]))
+    valid, test = put(tmp_path / "valid.txt", "Sentence number 7\nold"), put(tmp_path / "test.txt", "Secret one\nold")
+    data, report = TextFiles(train=train, valid=valid, test=test, documents="line"), Report()
+    assert list(documents(data, "train", report).values()) == [line for line in lines if not line.endswith(" 7")]
+    assert report.count("also in data.valid") == 2
+    assert report.count("also in data.test") == 1
+    assert list(documents(data, "valid").values()) == ["Sentence number 7"]
+    assert list(documents(data, "test").values()) == ["Secret one", "old"]
+    whole = TextFiles(train=[train, valid], test=put(tmp_path / "copy.txt", "sentence  number 7\nOLD"), valid_share=0.0)
+    assert list(documents(whole, "train")) == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty.txt", b"", "no text in it; it is empty"),
+        ("blank.txt", b" \n\n ", ""),
+        ("latin.txt", "größer\n".encode("latin1") * 20, "not UTF-8 .*iconv"),
+        ("wide.txt", "größer\n".encode("utf-16") * 20, "looks like UTF-16"),
+        ("cut.txt.gz", gzip.compress(b"abc" * 999)[:-9], "cannot be read"),
+        ("table.csv", b"a,b\n1,2\n", "a table of columns"),
+        ("zip.txt", b"PK\x03\x04abc", "packed as zip"),
+        ("zero.txt", bytes(1000), "not text"),
+    ],
+)
+def test_bad_files_are_refused_in_a_line(name: str, content: bytes, said: str, tmp_path: Path) -> None:
+    data = TextFiles(train=put(tmp_path / name, content), valid_share=0.0)
+    if not said:
+        assert documents(data, "train")
+        return
+    with pytest.raises(InputError, match=said) as refused:
+        data.survey(Heard())
+    assert "\n" not in str(refused.value)
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    put(tmp_path / "poems.txt", POEM)
+    (tmp_path / "nothing").mkdir()
+    for named, said in (
+        (tmp_path / "poem.txt", "no such file; did you mean .*poems.txt"),
+        (tmp_path / "nothing", "a folder without files"),
+        (tmp_path / "*.md", "no file matches"),
+        ([str(tmp_path / "poems.txt"), f"{tmp_path}/*.txt"], "named twice; data.train has it"),
+    ):
+        with pytest.raises(InputError, match=said):
+            TextFiles(train=named if isinstance(named, list) else str(named)).survey(Heard())
+
+
+def test_the_fingerprint_is_of_all_that_decides_what_is_read(tmp_path: Path) -> None:
+    path = put(tmp_path / "poem.txt", POEM)
+    prints = {
+        TextFiles(train=path, **more).fingerprint()
+        for more in ({}, {"valid_share": 0.2}, {"documents": "line"}, {"seed": 2}, {"valid": path})
+    }
+    assert len(prints) == 5
+    assert TextFiles(train=path).fingerprint() in prints
+    put(tmp_path / "poem.txt", POEM + "x")
+    assert TextFiles(train=path).fingerprint() not in prints
+
+
+def test_how_far_it_is_read_is_told(tmp_path: Path) -> None:
+    heard = Heard()
+    data = TextFiles(train=put(tmp_path / "poem.txt", POEM * 500), valid_share=0.1)
+    data.survey(heard)
+    assert heard.works[-1] == ("reading the data", len(POEM * 500), len(POEM * 500))
+    assert data.count("train") + data.count("valid") > 5

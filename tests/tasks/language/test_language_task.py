@@ -1,0 +1,216 @@
+"""The task of language: every token once, bits that compare, state that is carried, and what cannot be is said."""
+
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from small import STACKS, TEXT, prepared, recipe
+
+from regard.errors import InputError, RecipeError
+from regard.model.assembly import LanguageModel
+from regard.model.build import build
+from regard.recipe import Recipe
+from regard.tasks.language import Language
+from regard.tasks.language.batches import TextBatch, window_batch
+from regard.tasks.language.loss import Reader, surprises
+from regard.tasks.task import Batch, Batches, Exam
+from regard.training.menu import MENU
+
+every = pytest.mark.parametrize("stack", STACKS)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    (tmp_path / "text.txt").write_text(TEXT)
+    return tmp_path / "text.txt"
+
+
+def test_batches_are_what_the_loop_can_learn_from(text: Path) -> None:
+    task, _ = prepared(text)
+    batches = task.batches(1)
+    assert isinstance(batches, Batches)
+    batch = batches[0]
+    assert isinstance(batch, Batch)
+    assert batch.inputs.shape == (5, 12)
+    assert (batch.size, batch.predictions) == (60, 60)
+    assert torch.equal(batch.inputs[:, 1:], batch.labels[:, :-1])
+    halves = [batch.part(number, 2) for number in range(2)]
+    assert sum(half.predictions for half in halves) == 60
+
+
+def test_every_token_is_a_label_in_every_epoch_but_at_the_ends(text: Path) -> None:
+    task, _ = prepared(text)
+    stream, windows = task._streams["train"], task.batches(3)
+    for epoch in range(2):
+        batches = [windows[epoch * len(windows) + n] for n in range(len(windows))]
+        starts = np.concatenate([windows._epoch(epoch)[n * 5 : n * 5 + 5] for n in range(len(windows))])
+        assert len(set(starts.tolist())) == len(starts) == sum(len(batch.inputs) for batch in batches)
+        assert len(np.unique(starts % 12)) == 1
+        covered = len(starts) * 12
+        assert len(stream) - covered < 12 * (2 + 5)
+        assert torch.equal(batches[0].inputs[0], torch.from_numpy(stream.ids(starts[0] + np.arange(12))))
+    one, other = windows[0], windows[len(windows)]
+    assert not torch.equal(one.inputs, other.inputs)
+    assert torch.equal(task.batches(3)[7].inputs, windows[7].inputs)
+
+
+@every
+def test_the_loss_is_that_of_every_token_given_those_before_it(stack: str, text: Path) -> None:
+    task, model = prepared(text, stack)
+    batch = task.batches(1)[0]
+    logits = model(batch.inputs)
+    wanted = F.cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), reduction="sum")
+    found = task.loss(model, batch)
+    torch.testing.assert_close(found.plain, wanted, rtol=1e-4, atol=1e-3)
+    torch.testing.assert_close(surprises(model, batch).sum(), wanted, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("stack", ["transformer", "rotary", "window", "lstm", "convolution"])
+def test_documents_that_are_kept_apart_do_not_see_each_other(stack: str, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("\n".join(f"{n} fox" for n in range(300)))
+    task, model = prepared(lines, stack, task={"documents": "apart"}, data={"documents": "line"})
+    batch = task.batches(1)[0]
+    assert batch.segments is not None
+    row, segments = batch.inputs[0], batch.segments[0]
+    costs = surprises(model, batch)[0]
+    begins = [n for n in range(12) if n == 0 or segments[n] != segments[n - 1]]
+    assert len(begins) > 1
+    assert all(row[n] == task.facts.begin for n in begins[1:])
+    for start, stop in zip(begins, [*begins[1:], 12], strict=True):
+        alone = TextBatch(row[None, start:stop], batch.labels[:1, start:stop])
+        torch.testing.assert_close(surprises(model, alone)[0], costs[start:stop], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("stack", ["lstm", "gru", "elman"])
+def test_a_carried_state_reads_the_text_as_one(stack: str, text: Path) -> None:
+    task, model = prepared(text, stack, task={"carry_state": True})
+    lanes = task.batches(1)
+    model.train()
+    parts = [task.loss(model, lanes[n]).plain for n in range(4)]
+    batches = [lanes[n] for n in range(4)]
+    assert [batch.fresh for batch in batches] == [True, False, False, False]
+    inputs = torch.cat([batch.inputs for batch in batches], 1)
+    labels = torch.cat([batch.labels for batch in batches], 1)
+    whole = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten(), reduction="sum")
+    torch.testing.assert_close(sum(parts), whole, rtol=1e-4, atol=1e-2)
+    carried = task.carried(model)
+    other, _ = prepared(text, stack, task={"carry_state": True})
+    other.carry(carried)
+    torch.testing.assert_close(other.loss(model, lanes[4]).plain, task.loss(model, lanes[4]).plain)
+    assert not torch.allclose(other.loss(model, lanes[0]).plain, other.loss(model, lanes[1]).plain)
+
+
+def stops_early(task: Language, model: LanguageModel) -> None:
+    answerer = task.answerer(model)
+    assert task.evaluate(answerer, Exam(task.data, "test", stopped=lambda: True)) is None
+
+
+@every
+@pytest.mark.parametrize("stride", [0, 5])
+def test_an_evaluation_reads_every_token_once(stack: str, stride: int, text: Path) -> None:
+    task, model = prepared(text, stack, task={"stride": stride})
+    found = task.evaluate(task.answerer(model), Exam(task.data, "test"))
+    assert found is not None
+    held = TEXT[int(len(TEXT) * 0.9) :]
+    stream = task._streams["test"]
+    assert found.tokens == len(stream) - 1
+    assert found.documents == 1
+    nats = found.loss * found.tokens
+    assert found.bits_per_character == pytest.approx(nats / log(2) / (len(held) + 1))
+    assert found.bits_per_byte == pytest.approx(nats / log(2) / (len(held.encode()) + 1))
+    assert found.perplexity == pytest.approx(exp(found.loss))
+    total = 0.0
+    step = stride or 12
+    ids = torch.from_numpy(stream.ids(np.arange(len(stream))))
+    for place in range(1, len(ids)):  # by hand: the first window that has it, the last one reaching to the end
+        start = max(0, -(-(place - 12) // step) * step)
+        start = min(start, max(0, len(ids) - 1 - 12))
+        with torch.no_grad():
+            total -= float(model(ids[None, start:place])[0, -1].log_softmax(-1)[ids[place]])
+    assert nats == pytest.approx(total, rel=1e-4)
+    stops_early(task, model)
+
+
+def test_more_context_costs_no_token(text: Path) -> None:
+    task, model = prepared(text)
+    stream = task._streams["valid"]
+    for stride in (1, 4, 12):
+        for most in (None, 3, 30):
+            found = Reader(12, stride).read(model, stream, most)
+            assert found is not None
+            assert found.tokens == (len(stream) - 1 if most is None else most)
+
+
+def test_a_text_of_several_lanes_is_all_read(text: Path) -> None:
+    task, model = prepared(text, "gru", task={"carry_state": True})
+    found = Reader(12, 12, carries=True).read(model, task._streams["train"])
+    assert found is not None
+    assert len(task._streams["train"]) - 1 - found.tokens < 32
+
+
+def test_bits_compare_vocabularies(text: Path) -> None:
+    """A model that knows nothing needs about as many bits for a text, whatever it is cut into."""
+    for kind in ("bytes", "characters", "bpe"):
+        task, model = prepared(text, tokenizer={"kind": kind} | ({"vocab_size": 300} if kind == "bpe" else {}))
+        for parameter in model.parameters():
+            torch.nn.init.zeros_(parameter)
+        found = task.evaluate(task.answerer(model), Exam(task.data, "test"))
+        assert found is not None
+        assert found.loss == pytest.approx(log(len(task.tokenizer)), rel=1e-4)
+        assert found.bits_per_byte < found.bits_per_character
+
+
+def test_what_a_run_keeps_opens_it_without_its_data(text: Path) -> None:
+    task, model = prepared(text)
+    kept = task.files()
+    text.unlink()
+    again = Recipe.check(recipe(text), MENU).wants("task").build(kept)
+    assert again.sizes() == task.sizes()
+    assert again.facts == task.facts
+    assert again.answerer(model).encode("The fox") == task.answerer(model).encode("The fox")
+    for damaged in (b"{}", b'{"begin": 2, "end": 2, "stops": [9999]}', b'{"begin": true, "end": 2, "stops": []}'):
+        with pytest.raises(InputError, match=r"language.json: damaged"):
+            _ = Recipe.check(recipe(text), MENU).wants("task").build(kept | {"language.json": damaged}).facts
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"task": {"context": 100_000}}, "the training text has .* tokens, and a window 100,000; lower task.context"),
+        ({"task": {"stride": 13}}, "stride: 13 leaves tokens out between windows of 12"),
+        ({"task": {"carry_state": True, "documents": "apart"}}, "choose documents=joined"),
+    ],
+)
+def test_what_cannot_be_is_refused(more: dict[str, object], said: str, text: Path) -> None:
+    with pytest.raises((InputError, RecipeError), match=said):
+        prepared(text, **more)  # type: ignore[arg-type]
+
+
+def test_a_model_that_cannot_is_refused_before_it_is_trained(text: Path) -> None:
+    task, model = prepared(text, task={"carry_state": True})
+    with pytest.raises(RecipeError, match="only a recurrent decoder has a state to carry"):
+        task.check(model)
+    plain, _ = prepared(text)
+    table = recipe(text)["model"]
+    table["decoder"] = table["decoder"] | {"positions": {"kind": "learned", "limit": 8}}
+    with pytest.raises(RecipeError, match=r"8 positions, and task.context is 12"):
+        plain.check(build({"model": table}))
+
+
+def test_windows_of_a_short_text_are_all_there_is(tmp_path: Path) -> None:
+    (tmp_path / "short.txt").write_text("abcdefghijklmnopqrstuvwxyz")
+    task, _ = prepared(tmp_path / "short.txt", data={"valid_share": 0.0, "test_share": 0.0})
+    batches = task.batches(1)
+    assert len(batches) == 1
+    assert batches[0].inputs.shape == (1, 12)
+    stream = task._streams["train"]
+    assert window_batch(stream, np.zeros(1, np.int64), len(stream) - 1, False).labels.shape == (1, 27)
