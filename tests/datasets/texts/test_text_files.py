@@ -39,7 +39,11 @@ def test_a_plain_file_is_one_document_and_its_end_is_held_out(packed: str, ends:
     parts = [documents(data, split) for split in SPLITS]
     assert "".join(part[1] for part in parts) == POEM * 50
     size = len(POEM * 50)
-    assert [len(part[1]) for part in parts] == [int(size * 0.7), int(size * 0.8) - int(size * 0.7), size - int(size * 0.8)]
+    assert [len(part[1]) for part in parts] == [
+        int(size * 0.7),
+        int(size * 0.8) - int(size * 0.7),
+        size - int(size * 0.8),
+    ]
 
 
 def test_without_a_share_nothing_is_held_out(tmp_path: Path) -> None:
@@ -67,7 +71,11 @@ def test_a_document_may_be_a_line_or_a_paragraph(unit: Any, found: list[str], tm
 
 
 def test_json_lines_have_a_key_and_equal_texts_stay_together(tmp_path: Path) -> None:
-    rows = [{"body": f"text {n % 90}  ", "id": n} for n in range(300)] + [{"body": 3}, {"body": "\ud800"}, {"body": " "}]
+    rows = [{"body": f"text {n % 90}  ", "id": n} for n in range(300)] + [
+        {"body": 3},
+        {"body": "\ud800"},
+        {"body": " "},
+    ]
     path = put(tmp_path / "docs.jsonl", "".join(json.dumps(row) + "\n" for row in rows) + "no json\n\n")
     data, report = TextFiles(train=path, text="body", valid_share=0.2), Report()
     train = documents(data, "train", report)

@@ -44,7 +44,7 @@ class Generated:
     @property
     def log_prob(self) -> float:
         """Of all that was written."""
-        return sum(token.log_prob for token in self.tokens)
+        return sum((token.log_prob for token in self.tokens), 0.0)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class ScoredText:
     @property
     def log_prob(self) -> float:
         """log P of the whole text, in nats."""
-        return sum(token.log_prob for token in self.tokens)
+        return sum((token.log_prob for token in self.tokens), 0.0)
 
     @property
     def per_token(self) -> float:
@@ -37,11 +37,12 @@ class ScoredText:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some tokens of a text: those from `known` on are scored, given all before them."""
+    """Some tokens of a text, from `start` on; those from `known` on are scored, given all before them."""
 
     text: int
     ids: list[int]
-    known: int
+    start: int = 0
+    known: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Scorer:
                 return
             for part, costs in zip(some, self._costs(some), strict=True):
                 held = found[part.text]
-                held |= {len(held) + place: cost for place, cost in enumerate(costs[part.known :])}
+                held |= {part.start + place: cost for place, cost in enumerate(costs) if place >= part.known}
                 waiting[part.text] -= len(costs) - part.known
                 if not waiting[part.text]:
                     yield (
@@ -83,12 +84,12 @@ class Scorer:
         room = self.generator.room
         if len(ids) <= room + 1:
             if len(ids) > 1:
-                yield _Part(number, ids, 0)
+                yield _Part(number, ids)
             return
         stride, known = max(1, room // 2), 0
         for start in range(0, len(ids) - 1, stride):
             window = ids[start : start + room + 1]
-            yield _Part(number, window, known - start)
+            yield _Part(number, window, start, known - start)
             known = start + len(window) - 1
             if start + room + 1 >= len(ids):
                 return

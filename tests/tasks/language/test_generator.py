@@ -1,0 +1,198 @@
+"""What a language model writes: the same in any company, never half a character, and ended for a reason."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small import STACKS, TEXT, prepared
+
+from regard.decoding.sample import Greedy, Sample
+from regard.errors import InputError
+from regard.tasks.language.generator import Chunk, Generated, TextGenerator
+from regard.tasks.language.scorer import Scorer
+
+PROMPTS = ["The fox", "yes, no", "", "The 3th fox", "ö", "The fox"]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("language")
+    (folder / "text.txt").write_text(TEXT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REGARD_CACHE", str(folder / "cache"))
+        yield folder / "text.txt"
+
+
+@pytest.fixture(scope="module", params=STACKS)
+def generator(request: pytest.FixtureRequest, text: Path) -> TextGenerator:
+    task, model = prepared(text, request.param, task={"context": 24}, tokenizer={"kind": "bpe", "vocab_size": 300})
+    return task.answerer(model)
+
+
+@pytest.fixture(scope="module")
+def small(text: Path) -> TextGenerator:
+    task, model = prepared(text, task={"context": 24}, tokenizer={"kind": "bytes"})
+    return task.answerer(model)
+
+
+def searching(generator: TextGenerator, search: Any) -> TextGenerator:
+    return TextGenerator(generator.model, generator.tokenizer, generator.facts, search, generator.context)
+
+
+def by_hand(generator: TextGenerator, prompt: str, tokens: int) -> tuple[list[int], list[float]]:
+    """Greedy, with the whole text read anew for every token."""
+    ids, costs = generator.encode(prompt), list[float]()
+    never = sorted(generator.tokenizer.special - {*generator.facts.stops})
+    start = len(ids)
+    with torch.no_grad():
+        for _ in range(tokens):
+            logits = generator.model(torch.tensor([ids]))[0, -1]
+            logits[never] = -torch.inf
+            token = int(logits.argmax())
+            if token in generator.facts.stops:
+                break
+            costs.append(float(logits.log_softmax(-1)[token]))
+            ids.append(token)
+    return ids[start:], costs
+
+
+def test_it_writes_what_the_whole_text_read_anew_would(generator: TextGenerator) -> None:
+    found = searching(generator, Greedy()).generate(PROMPTS, 8)
+    assert [one.prompt for one in found] == PROMPTS
+    for one in found:
+        ids, costs = by_hand(generator, one.prompt, 8)
+        assert [token.token for token in one.tokens] == ids
+        assert [token.log_prob for token in one.tokens] == pytest.approx(costs, abs=1e-4)
+        whole = generator.tokenizer.decode([[*generator.encode(one.prompt), *ids]])[0]
+        assert one.prompt + one.text == whole
+
+
+def test_company_does_not_matter(generator: TextGenerator) -> None:
+    drawn = searching(generator, Sample(seed=3))
+    together = drawn.generate(PROMPTS, 8, samples=2)
+    assert len(together) == 12
+    alone = [
+        event[1]
+        for number, prompt in enumerate(PROMPTS)
+        for event in drawn.stream([prompt], 8, samples=2, first=number)
+        if isinstance(event, tuple)
+    ]
+    assert [one.text for one in together] == [one.text for one in alone]
+    assert together[0].text != together[1].text
+    again = [one.text for one in searching(generator, Sample(seed=4)).generate(PROMPTS, 8, samples=2)]
+    assert again != [one.text for one in together]
+
+
+def test_chunks_are_the_text_and_no_half_character_is_told(small: TextGenerator) -> None:
+    """Bytes drawn by chance are no characters most of the time."""
+    drawn = searching(small, Sample(seed=1))
+    chunks: dict[int, str] = {}
+    found: dict[int, Generated] = {}
+    for event in drawn.stream(["한", "ö ", "a"], 15, samples=5):
+        if isinstance(event, Chunk):
+            chunks[event.place] = chunks.get(event.place, "") + event.text
+        else:
+            found[event[0]] = event[1]
+    assert {place: one.text for place, one in found.items()} == {place: chunks.get(place, "") for place in found}
+    for one in found.values():
+        ids = [token.token for token in one.tokens]
+        assert one.prompt + one.text == small.tokenizer.decode([[*small.encode(one.prompt), *ids]])[0]
+
+
+def written(generator: TextGenerator, monkeypatch: pytest.MonkeyPatch, said: str) -> TextGenerator:
+    """One that writes certain words: its head is taught nothing, its choice is."""
+    ids = [*generator.tokenizer.encode([said])[0], generator.facts.end]
+
+    class Told(Greedy):
+        def pick(self, logits: torch.Tensor, active: list[Any]) -> torch.Tensor:
+            self.place = getattr(self, "place", -1) + 1
+            return torch.tensor([ids[min(self.place, len(ids) - 1)]] * len(active))
+
+    return searching(generator, Told())
+
+
+@pytest.mark.parametrize(
+    ("stop", "text", "why"),
+    [
+        ((), "one. two. three", "end"),
+        (("two",), "one. ", "stop"),
+        ((". t", "three"), "one", "stop"),
+        (("e",), "on", "stop"),
+        (("threet",), "one. two. three", "end"),
+        (("", "x"), "one. two. three", "end"),
+    ],
+)
+def test_a_stop_string_ends_a_text_before_it(
+    stop: tuple[str, ...], text: str, why: str, small: TextGenerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = written(small, monkeypatch, "one. two. three")
+    events = list(told.stream(["a"], 20, stop=stop))
+    found = events[-1]
+    assert isinstance(found, tuple)
+    assert (found[1].text, found[1].why) == (text, why)
+    assert "".join(event.text for event in events if isinstance(event, Chunk)) == text
+
+
+def test_a_context_that_is_full_ends_a_text_or_slides(small: TextGenerator) -> None:
+    greedy = searching(small, Greedy(min_length=99))
+    (ended,) = greedy.generate(["abc"], 50)
+    assert (ended.why, len(ended.tokens)) == ("context", 24 - 4)
+    (slid,) = greedy.generate(["abc"], 50, slide=True)
+    assert (slid.why, len(slid.tokens)) == ("length", 50)
+    assert [token.token for token in slid.tokens[:20]] == [token.token for token in ended.tokens]
+    kept = [*small.encode("abc"), *(token.token for token in slid.tokens[:20])][-12:]
+    with torch.no_grad():
+        logits = small.model(torch.tensor([kept]))[0, -1]
+    logits[[*small.tokenizer.special]] = -torch.inf
+    assert int(logits.argmax()) == slid.tokens[20].token
+    with pytest.raises(InputError, match="a prompt of 25 tokens, and the model takes in 24 in all"):
+        greedy.generate(["x" * 24], 5)
+    assert len(greedy.generate(["x" * 99], 5, slide=True)[0].tokens) == 5
+
+
+def test_somebody_may_end_it(small: TextGenerator) -> None:
+    asked = iter([False] * 5 + [True] * 99)
+    found = [event for event in small.stream(["a"], 20, stopped=lambda: next(asked)) if isinstance(event, tuple)]
+    assert found[0][1].why == "stopped"
+    assert 0 < len(found[0][1].tokens) < 20
+
+
+@pytest.mark.parametrize("penalty", [1.0, 1e6])
+def test_what_was_said_is_less_likely_again(penalty: float, small: TextGenerator) -> None:
+    (found,) = searching(small, Greedy(repetition_penalty=penalty, min_length=99)).generate(["ab"], 20)
+    ids = [token.token for token in found.tokens]
+    if penalty > 1:
+        positive = len({*ids, *small.encode("ab")}) == len(ids) + 3
+        assert positive
+    else:
+        assert len({*ids}) < len(ids)
+
+
+def test_only_likely_tokens_are_drawn() -> None:
+    logits = torch.tensor([[0.5, 0.25, 0.2, 0.05]]).log()
+    assert (Sample(min_p=0.45).narrow(logits) > 0).tolist() == [[True, True, False, False]]
+    assert (Sample(min_p=0.05).narrow(logits) > 0).all()
+    assert (Sample(min_p=0.9).narrow(logits) > 0).tolist() == [[True, False, False, False]]
+
+
+def test_texts_are_scored_as_they_would_be_alone(generator: TextGenerator) -> None:
+    texts = ["The fox says yes", "", "no", "한국 or ö? " * 9, "The fox says yes", "x"]
+    found = dict(Scorer(generator).score(texts))
+    assert [found[n].text for n in range(6)] == texts
+    for number, text in enumerate(texts):
+        ids = generator.encode(text)
+        costs = []
+        for place in range(1, len(ids)):
+            start = 0 if len(ids) <= 25 else max(0, -(-(place - 24) // 12) * 12)
+            with torch.no_grad():
+                costs.append(
+                    float(generator.model(torch.tensor([ids[start:place]]))[0, -1].log_softmax(-1)[ids[place]])
+                )
+        assert [token.log_prob for token in found[number].tokens] == pytest.approx(costs, abs=1e-4)
+        assert found[number].log_prob == pytest.approx(sum(costs), abs=1e-3)
+        assert "".join(token.text for token in found[number].tokens) == text
+    ended = dict(Scorer(generator, ended=True).score(["no", ""]))
+    assert len(ended[0].tokens) == len(found[2].tokens) + 1
+    assert len(ended[1].tokens) == 1
