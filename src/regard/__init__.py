@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from regard.calls.data import DataList, data
     from regard.calls.runs import RunList, pack, runs
     from regard.calls.training import plan, train
-    from regard.calls.use import align, evaluate, look, translate
+    from regard.calls.use import align, evaluate, generate, look, score, translate
     from regard.errors import DivergedError, FailedError, InputError, RecipeError, RegardError
     from regard.listener import Listener
     from regard.looking.alignment import Alignment
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from regard.run import Run
     from regard.run.curve import Curve
     from regard.run.overview import Overview
+    from regard.tasks.language.generator import Generated
+    from regard.tasks.language.scorer import ScoredText
     from regard.tasks.task import Evaluation, Table
     from regard.tasks.translation import Translated
     from regard.trained import Trained, open_run
@@ -41,7 +43,7 @@ _PLACES = {
     "regard.calls.data": ("DataList", "data"),
     "regard.calls.runs": ("RunList", "pack", "runs"),
     "regard.calls.training": ("plan", "train"),
-    "regard.calls.use": ("align", "evaluate", "look", "translate"),
+    "regard.calls.use": ("align", "evaluate", "generate", "look", "score", "translate"),
     "regard.errors": ("DivergedError", "FailedError", "InputError", "RecipeError", "RegardError"),
     "regard.listener": ("Listener",),
     "regard.looking.alignment": ("Alignment",),
@@ -53,6 +55,8 @@ _PLACES = {
     "regard.run": ("Run",),
     "regard.run.curve": ("Curve",),
     "regard.run.overview": ("Overview",),
+    "regard.tasks.language.generator": ("Generated",),
+    "regard.tasks.language.scorer": ("ScoredText",),
     "regard.tasks.task": ("Evaluation", "Table"),
     "regard.tasks.translation": ("Translated",),
     "regard.trained": ("Trained", "open_run"),
@@ -72,6 +76,7 @@ __all__ = [
     "Evaluation",
     "Event",
     "FailedError",
+    "Generated",
     "InputError",
     "Listener",
     "Measured",
@@ -85,6 +90,7 @@ __all__ = [
     "Run",
     "RunList",
     "Saved",
+    "ScoredText",
     "Slot",
     "Started",
     "Step",
@@ -99,6 +105,7 @@ __all__ = [
     "describe",
     "evaluate",
     "extend",
+    "generate",
     "look",
     "menu",
     "open_run",
@@ -107,6 +114,7 @@ __all__ = [
     "plugin",
     "recipes",
     "runs",
+    "score",
     "train",
     "translate",
     "watch",

@@ -1,6 +1,6 @@
-"""What is done with a trained run, as calls: evaluate, translate, look."""
+"""What is done with a trained run, as calls: evaluate, translate, generate, score, look."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from regard import verbs
@@ -9,6 +9,8 @@ from regard.datasets.data import Split
 from regard.listener import Listener
 from regard.looking.alignment import Alignment
 from regard.recipe.override import Override
+from regard.tasks.language.generator import Generated
+from regard.tasks.language.scorer import ScoredText
 from regard.tasks.task import Evaluation
 from regard.tasks.translation import Translated
 from regard.verbs import RunLike
@@ -63,6 +65,59 @@ def translate(
         return verbs.translate(
             run, texts, *overrides, beam=beam, n_best=n_best, device=device, int8=int8, split=split, listener=heard
         )
+
+
+def generate(
+    run: RunLike,
+    prompts: str | Iterable[str],
+    *overrides: Override,
+    tokens: int = 200,
+    samples: int = 1,
+    stop: Sequence[str] = (),
+    slide: bool = False,
+    device: str | None = None,
+    int8: bool = False,
+    progress: bool | None = None,
+    listener: Listener | None = None,
+) -> list[Generated]:
+    """Go on with a text or several, with a trained language model: `samples` texts for each, in their order.
+
+    At most `tokens` are written, up to one of the texts in `stop`; `overrides` such as `"decoding.temperature=0.7"` or
+    `"decoding.kind=greedy"` say how they are chosen. Where the context is full a text ends (`why` says so), or, with
+    `slide`, forgets its older half and goes on. `text` is what was written, `tokens` each token with its log p.
+    """
+    with work_heard(progress, listener) as heard:
+        return verbs.generate(
+            run,
+            prompts,
+            *overrides,
+            tokens=tokens,
+            samples=samples,
+            stop=stop,
+            slide=slide,
+            device=device,
+            int8=int8,
+            listener=heard,
+        )
+
+
+def score(
+    run: RunLike,
+    texts: str | Iterable[str],
+    *,
+    ended: bool = False,
+    device: str | None = None,
+    int8: bool = False,
+    progress: bool | None = None,
+    listener: Listener | None = None,
+) -> list[ScoredText]:
+    """How likely texts are to a trained language model: `log_prob` of each, and of every token given those before it.
+
+    Texts of any length; `ended` counts that a text ends where it does. `per_token` compares texts of different
+    lengths, `bits_per_byte` models with different vocabularies.
+    """
+    with work_heard(progress, listener) as heard:
+        return verbs.score(run, texts, ended=ended, device=device, int8=int8, listener=heard)
 
 
 def align(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:

@@ -113,13 +113,13 @@ class _Writer:
         from regard.tasks.language.generator import Chunk
 
         alone = len(prompts) * self.samples == 1 and not self.json
-        if alone:
-            self._begin(prompts[0])
         done: dict[int, Generated] = {}
         shown = 0
         events = self.generator.stream(
             prompts, self.tokens, samples=self.samples, stop=self.stop, slide=self.slide, first=self.count
         )
+        if alone:
+            self._begin(prompts[0])
         for event in events:
             if isinstance(event, Chunk):
                 if alone:

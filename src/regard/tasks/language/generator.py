@@ -98,7 +98,7 @@ class TextGenerator:
         """Text as it is certain, and every text when it is done; sample s of prompt p has the place p·samples + s.
 
         `first` is the number of the first prompt among all, where there are more: chance is drawn by it.
-        Where the context is full a text ends, or, if it is to `slide`, its older half is forgotten and it goes on.
+        What cannot be written is refused at once. Where the context is full a text ends, or, if it is to `slide`, its older half is forgotten and it goes on.
         """
         jobs = [
             _Job(self, prompt, self.encode(prompt), tokens, stop, place)
@@ -106,9 +106,13 @@ class TextGenerator:
         ]
         for job in jobs:
             job.fit(slide)
-        going = jobs
+        return self._written(jobs, first * samples, slide, stopped)
+
+    def _written(
+        self, going: "list[_Job]", first: int, slide: bool, stopped: Callable[[], bool]
+    ) -> Iterator[Chunk | tuple[int, Generated]]:
         while going:
-            yield from self._round(going, first * samples, stopped)
+            yield from self._round(going, first, stopped)
             for job in going:
                 if job.why == "context" and slide and job.left > 0:
                     job.why = None

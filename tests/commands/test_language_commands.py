@@ -1,0 +1,161 @@
+"""Language models on the command line and in Python: train, go on, evaluate, generate, score."""
+
+import json
+from pathlib import Path
+
+import pytest
+from spoken import Done, refused, regard
+
+from regard import InputError, evaluate, generate, open_run, score
+
+TEXT = "".join(f"The fox number {n} says {n * n}: yes, no and perhaps.\n" for n in range(300))
+MODEL = """
+[model]
+kind = "language_model"
+width = 16
+decoder = { kind = "transformer", layers = 1, attention = { heads = 2 } }
+[training]
+steps = 20
+optimizer = { learning_rate = 0.02 }
+schedule = { kind = "constant" }
+checkpoints = { validate_every = 10, save_every = 5 }
+"""
+HEAD = """
+[task]
+kind = "language"
+context = 32
+batch_tokens = 128
+[data]
+train = "{text}"
+test_share = 0.1
+[tokenizer]
+kind = "characters"
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    folder = tmp_path_factory.mktemp("language")
+    (folder / "text.txt").write_text(TEXT)
+    (folder / "fox.toml").write_text(HEAD.replace("{text}", str(folder / "text.txt")) + MODEL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REGARD_CACHE", str(folder / "cache"))
+        done = regard("train", str(folder / "fox.toml"), "--out", str(folder / "run"))
+        assert done.code == 0, done.err
+    return folder / "run", done
+
+
+@pytest.fixture
+def run(made: tuple[Path, Done]) -> str:
+    return str(made[0])
+
+
+def test_what_becomes_of_the_text_and_what_comes_next_is_told(made: tuple[Path, Done]) -> None:
+    said = made[1].out
+    assert "tokens" in said
+    assert f"regard generate {made[0]} 'Once upon a time'" in said
+
+
+def test_it_is_gone_on_with_to_the_bit(made: tuple[Path, Done], tmp_path: Path) -> None:
+    recipe = str(made[0].parent / "fox.toml")
+    assert regard("train", recipe, "training.steps=12", "--out", str(tmp_path / "cut"), "-q").code == 0
+    assert regard("train", str(tmp_path / "cut"), "--resume", "training.steps=20", "-q").code == 0
+    weights = "checkpoints/step-20/weights.safetensors"
+    assert (tmp_path / "cut" / weights).read_bytes() == (made[0] / weights).read_bytes()
+
+
+def test_it_writes_and_the_prompt_comes_first(run: str) -> None:
+    done = regard("generate", run, "The fox", "-n", "10")
+    assert done.code == 0
+    assert done.out.startswith("The fox")
+    assert done.err == "ended: after 10 tokens; --tokens N writes more\n"
+    bare = regard("generate", run, "The fox", "-n", "10", "--no-echo")
+    assert "The fox" + bare.out == done.out
+    assert regard("generate", run, "The fox", "-n", "10", "--seed", "7").out != done.out
+    full = regard("generate", run, "The fox", "-n", "99", "--greedy")
+    assert full.err == "ended: its context of 32 tokens is full; --slide forgets the older half and goes on\n"
+    slid = regard("generate", run, "The fox", "-n", "99", "--greedy", "--slide")
+    assert slid.out.startswith(full.out.rstrip("\n"))
+
+
+def test_several_are_written_each_under_its_line(run: str) -> None:
+    done = regard("generate", run, "-n", "5", "--samples", "2", given="The\nno 한\n".encode())
+    heads = [line for line in done.lines if line.startswith("──")]
+    assert heads == [f"── text {n}, sample {s} ──" for n in (1, 2) for s in (1, 2)]
+    rows = [json.loads(line) for line in regard("generate", run, "-n", "5", "--json", given=b"The\nno\n").lines]
+    assert [row["prompt"] for row in rows] == ["The", "no"]
+    assert all(len(row["tokens"]) == 5 and row["why"] == "length" for row in rows)
+    assert rows[0]["log_prob"] == pytest.approx(sum(token["log_prob"] for token in rows[0]["tokens"]), abs=1e-4)
+    assert rows[0]["text"] == "".join(token["text"] for token in rows[0]["tokens"])
+
+
+def test_a_pipe_may_be_one_prompt(run: str) -> None:
+    (row,) = [
+        json.loads(line) for line in regard("generate", run, "--whole", "--json", "-n", "3", given=b"a\nb\n").lines
+    ]
+    assert row["prompt"] == "a\nb\n"
+    refused(3, "--whole takes a file or a pipe", "generate", run, "a", "--whole")
+
+
+def test_surprise_is_shown_without_colours_too(run: str) -> None:
+    done = regard("generate", run, "The fox", "-n", "10", "--probabilities")
+    assert any(mark in done.out for mark in "·░▒▓█")
+    assert "surprise: · 0–1 bits" in done.out
+
+
+def test_every_line_is_scored_with_a_line(run: str) -> None:
+    likely, unlikely = "The fox number 7 says", "xqz qqq ÖÖÖ"
+    done = regard("score", run, given=f"{likely}\n\n{unlikely}\n".encode())
+    rows = [line.split("\t") for line in done.lines]
+    assert [row[3] for row in rows] == [likely, "", unlikely]
+    assert float(rows[0][0]) / int(rows[0][1]) > float(rows[2][0]) / int(rows[2][1])
+    assert rows[1][:2] == ["0.000", "0"]
+    (row,) = [json.loads(line) for line in regard("score", run, likely, "--json").lines]
+    assert row["log_prob"] == pytest.approx(float(rows[0][0]), abs=1e-3)
+    assert "".join(token["text"] for token in row["tokens"]) == likely
+
+
+def test_it_is_evaluated_on_other_texts(run: str, tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("nothing of the kind " * 30)
+    done = regard("evaluate", run, "--on", str(tmp_path / "other.txt"), "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["bits_per_byte"] > evaluate(run).facts()["bits_per_byte"]
+    assert regard("evaluate", run, "--set", "task.stride=4").code == 0
+
+
+def test_the_calls_do_the_same(run: str) -> None:
+    trained = open_run(run)
+    one, two = generate(trained, ["The fox", "no"], "decoding.kind=greedy", tokens=6)
+    assert one.prompt + one.text == regard("generate", run, "The fox", "-n", "6", "--greedy").out[:-1]
+    assert generate(run, "no", "decoding.kind=greedy", tokens=6)[0].text == two.text
+    assert score(run, "no")[0].log_prob == pytest.approx(float(regard("score", run, "no").out.split("\t")[0]), abs=1e-3)
+    for wrong in ({"tokens": 0}, {"samples": True}, {"tokens": 2.5}):
+        with pytest.raises(InputError, match="wanted a whole number"):
+            generate(run, "a", **wrong)  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_is_said_in_a_line(run: str, tmp_path: Path) -> None:
+    refused(3, "a prompt of 100 tokens, and the model takes in 32", "generate", run, "x" * 99)
+    refused(3, "greedy leaves nothing to chance", "generate", run, "a", "--greedy", "--top-k", "3")
+    refused(3, "not UTF-8", "generate", run, "--whole", given=b"\xff")
+    refused(2, "decoding.temperature", "generate", run, "a", "--set", "decoding.temperature=-1")
+    (tmp_path / "empty.txt").write_text("")
+    recipe = (Path(run).parent / "fox.toml").read_text().replace(str(Path(run).parent / "text.txt"), "TEXT")
+    for text, said in (("", "no text in it; it is empty"), ("short", "tokens, and a window 32; lower task.context")):
+        (tmp_path / "text.txt").write_text(text)
+        (tmp_path / "bad.toml").write_text(recipe.replace("TEXT", str(tmp_path / "text.txt")))
+        refused(3, said, "train", str(tmp_path / "bad.toml"), "--out", str(tmp_path / "new"))
+        assert not (tmp_path / "new").exists()
+
+
+def test_another_text_is_learnt_from_its_weights(run: str, tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("Another story about a hen and a cat.\n" * 60)
+    words = [f"from={run}", f"data.train={tmp_path / 'more.txt'}", "training.steps=5"]
+    done = regard("train", *words, "--out", str(tmp_path / "tuned"))
+    assert done.code == 0, done.err
+    assert "copied" in done.out + done.err
+    assert regard("evaluate", str(tmp_path / "tuned")).code == 0
+    fresh = regard("train", *words, "tokenizer.kind=bytes", "--out", str(tmp_path / "fresh"))
+    assert fresh.code == 0, fresh.err
+    assert "fresh: " in fresh.out + fresh.err
