@@ -114,7 +114,7 @@ def written(generator: TextGenerator, monkeypatch: pytest.MonkeyPatch, said: str
 
 
 @pytest.mark.parametrize(
-    ("stop", "text", "why"),
+    ("stop", "wanted", "why"),
     [
         ((), "one. two. three", "end"),
         (("two",), "one. ", "stop"),
@@ -125,14 +125,14 @@ def written(generator: TextGenerator, monkeypatch: pytest.MonkeyPatch, said: str
     ],
 )
 def test_a_stop_string_ends_a_text_before_it(
-    stop: tuple[str, ...], text: str, why: str, small: TextGenerator, monkeypatch: pytest.MonkeyPatch
+    stop: tuple[str, ...], wanted: str, why: str, small: TextGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = written(small, monkeypatch, "one. two. three")
     events = list(told.stream(["a"], 20, stop=stop))
     found = events[-1]
     assert isinstance(found, tuple)
-    assert (found[1].text, found[1].why) == (text, why)
-    assert "".join(event.text for event in events if isinstance(event, Chunk)) == text
+    assert (found[1].text, found[1].why) == (wanted, why)
+    assert "".join(event.text for event in events if isinstance(event, Chunk)) == wanted
 
 
 def test_a_context_that_is_full_ends_a_text_or_slides(small: TextGenerator) -> None:

@@ -98,7 +98,8 @@ class TextGenerator:
         """Text as it is certain, and every text when it is done; sample s of prompt p has the place p·samples + s.
 
         `first` is the number of the first prompt among all, where there are more: chance is drawn by it.
-        What cannot be written is refused at once. Where the context is full a text ends, or, if it is to `slide`, its older half is forgotten and it goes on.
+        What cannot be written is refused at once. Where the context is full a text ends, or, if it is to `slide`, its
+        older half is forgotten and it goes on.
         """
         jobs = [
             _Job(self, prompt, self.encode(prompt), tokens, stop, place)
