@@ -10,10 +10,10 @@ from regard.recipe.read import read
 from regard.recipe.renamed import KEYS, KINDS
 from regard.training.menu import MENU
 
-# The sections of a recipe and their slots: the task's own from its signature.
+# The sections of a recipe and their slots: the task's own from its signature. Keys had other names for translation.
 SECTIONS = {"task": "task", "model": "model", "training": "training"} | {
     name: next(slot.name for slot in MENU if slot.abstract is abstract)
-    for part in MENU.parts["task"].values()
+    for part in reversed(MENU.parts["task"].values())
     for name, abstract in part.slots.items()
 }
 

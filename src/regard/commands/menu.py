@@ -1,6 +1,6 @@
 """regard menu: every slot, every choice, every option."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,15 +30,18 @@ def menu(
     if schema:
         return _schema(slot)
     found = cards()
-    chosen = _slot(found, slot) if slot else None
-    kinds = [_kind(chosen, kind)] if chosen and kind else chosen.kinds if chosen else []
+    if not slot:
+        return as_json(found.table()) if json else _whole(found)
+    chosen = _slots(found, slot)
+    if kind:
+        chosen = [_with_kind(chosen, slot, kind)]
     if json:
-        return as_json(asdict(kinds[0]) if kind else asdict(chosen) if chosen else found.table())
-    if chosen is None:
-        return _whole(found)
-    console.print(Text.assemble((chosen.name, "bold"), f"  {chosen.about}"))
-    for each in kinds:
-        _in_full(each, each.kind == chosen.default)
+        cards_ = [asdict(each.kinds[0] if kind else each) for each in chosen]
+        return as_json(cards_[0] if len(cards_) == 1 else cards_)
+    for number, each in enumerate(chosen):
+        console.print(Text.assemble("\n" if number else "", (each.name, "bold"), f"  {each.about}"))
+        for one in each.kinds:
+            _in_full(one, one.kind == each.default)
     return None
 
 
@@ -51,24 +54,26 @@ def _schema(slot: str) -> None:
     as_json(recipe_schema(MENU))
 
 
-def _slot(cards: "Cards", name: str) -> "SlotCard":
-    """By its own name, or by a key that chooses from it."""
+def _slots(cards: "Cards", name: str) -> "list[SlotCard]":
+    """By its own name, or by a key that chooses from it: for one task from this slot, for another from that."""
     slots = {slot.name: slot for slot in cards.slots}
-    known = cards.other_names.get(name, name)
-    if known not in slots:
+    known = [name] if name in slots else cards.other_names.get(name, [])
+    if not known:
         close = _nearest(name, [*slots, *cards.other_names])
         raise RecipeError(f"{name}: no such slot{close}\nthe slots are {', '.join(slots)}")
-    return slots[known]
+    return [slots[one] for one in known]
 
 
-def _kind(slot: "SlotCard", name: str) -> "KindCard":
-    kinds = {kind.kind: kind for kind in slot.kinds}
-    if name not in kinds:
-        raise RecipeError(f"{name}: no {slot.name} is called so{_nearest(name, kinds)}\nthere is {', '.join(kinds)}")
-    return kinds[name]
+def _with_kind(slots: "list[SlotCard]", slot: str, name: str) -> "SlotCard":
+    for one in slots:
+        kinds = [kind for kind in one.kinds if kind.kind == name]
+        if kinds:
+            return replace(one, kinds=kinds)
+    names = [kind.kind for one in slots for kind in one.kinds]
+    raise RecipeError(f"{name}: no {slot} is called so{_nearest(name, names)}\nthere is {', '.join(names)}")
 
 
-def _nearest(name: str, names: "list[str] | dict[str, KindCard]") -> str:
+def _nearest(name: str, names: list[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name, names, n=1)

@@ -33,7 +33,7 @@ def _contents(cards: Cards) -> Iterator[str]:
 
 
 def _slot(cards: Cards, slot: SlotCard) -> Iterator[str]:
-    keys = [f"`{key}`" for key, name in cards.other_names.items() if name == slot.name]
+    keys = [f"`{key}`" for key, names in cards.other_names.items() if slot.name in names]
     also = f" Chosen by the key {' and '.join(keys)} too." if keys else ""
     default = f" If no kind is said, it is {slot.default}." if slot.default else ""
     yield f"\n## {slot.name}\n"

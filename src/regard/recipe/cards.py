@@ -32,10 +32,11 @@ class SlotCard:
 
 @dataclass(frozen=True)
 class Cards:
-    """The whole menu. `other_names` are keys of recipes that choose from a slot of another name: data from pairs."""
+    """The whole menu. `other_names` are keys of recipes that choose from slots of other names: data from pairs, or, for
+    another task, from texts."""
 
     slots: list[SlotCard]
-    other_names: dict[str, str]
+    other_names: dict[str, list[str]]
 
     def table(self) -> dict[str, Any]:
         """Plain tables, as JSON has them."""
@@ -51,8 +52,11 @@ class Cards:
             ])
             for slot in menu
         ]  # fmt: skip
-        chosen = [option for slot in slots for kind in slot.kinds for option in kind.options if option.slot]
-        return cls(slots, {option.name: option.slot for option in chosen if option.name not in menu.slots})
+        names: dict[str, list[str]] = {}
+        for option in (option for slot in slots for kind in slot.kinds for option in kind.options):
+            if option.slot and option.name not in menu.slots and option.slot not in names.setdefault(option.name, []):
+                names[option.name].append(option.slot)
+        return cls(slots, names)
 
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> "Cards":

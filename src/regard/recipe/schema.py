@@ -17,8 +17,10 @@ def recipe_schema(menu: Menu) -> Schema:
     """All sections of a recipe. A choice is a table with a `kind`, or the kind's name alone."""
     sections: dict[str, Schema] = {key: {"type": "string", "description": said} for key, said in TEXTS.items()}
     sections["task"] = _refer("task", menu.slots["task"].about)
-    for task in menu.parts["task"].values():
-        sections |= {name: _inside(menu, task, name) for name in task.slots}
+    tasks = {
+        kind: {name: _inside(menu, task, name) for name in task.slots} for kind, task in menu.parts["task"].items()
+    }
+    sections |= {name: _of_tasks(name, tasks) for read in tasks.values() for name in read}
     read_by_tasks = [*sections, "training"]
     sections |= {name: _refer(name, menu.slots[name].about) for name in ("model", "training")}
     return {
@@ -29,6 +31,7 @@ def recipe_schema(menu: Menu) -> Schema:
         "properties": sections,
         "additionalProperties": False,
         "dependentRequired": {key: ["task"] for key in read_by_tasks if key not in (*TEXTS, "task")},
+        "allOf": [_if_task(kind, read) for kind, read in tasks.items() if read],
         "$defs": {
             **{slot.name: _slot(menu, slot.name) for slot in menu},
             **{
@@ -38,6 +41,21 @@ def recipe_schema(menu: Menu) -> Schema:
             },
         },
     }
+
+
+def _of_tasks(name: str, tasks: dict[str, dict[str, Schema]]) -> Schema:
+    """A section that several tasks read: what all of them say of it, if that is the same."""
+    said = [read[name] for read in tasks.values() if name in read]
+    same = all(each == said[0] for each in said)
+    return said[0] if same else {"description": " Or: ".join(each["description"] for each in said)}
+
+
+def _if_task(kind: str, read: dict[str, Schema]) -> Schema:
+    """What a task makes of its sections."""
+    chosen = {
+        "anyOf": [{"const": kind}, {"type": "object", "required": ["kind"], "properties": {"kind": {"const": kind}}}]
+    }
+    return {"if": {"required": ["task"], "properties": {"task": chosen}}, "then": {"properties": read}}
 
 
 def _slot(menu: Menu, slot: str) -> Schema:

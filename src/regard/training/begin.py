@@ -13,6 +13,7 @@ from regard.model.assembly import Assembly
 from regard.model.weights import fitted, named
 from regard.recipe import Recipe
 from regard.recipe.errors import nearest
+from regard.recipe.plugins import check_needs
 from regard.run import WEIGHTS, Checkpoint, Run
 from regard.tasks.task import Task
 from regard.training.menu import MENU
@@ -76,6 +77,7 @@ class Base:
 def open_base(start: Start, sections: Iterable[str], listener: Listener) -> Base:
     """The run that is begun from, its recipe held against its weights before either is made use of."""
     run = Run.open(Path(start.run))
+    check_needs(run.folder, MENU.parts)
     checkpoint, recipe = run.for_use(listener), Recipe.check(run.recipe, MENU)
     fitted(recipe.model, checkpoint.shapes())
     return Base(run, recipe, checkpoint, tuple(sections))

@@ -8,6 +8,7 @@ from regard.listener import SILENT, Listener
 from regard.model.weights import fitted
 from regard.recipe import Recipe
 from regard.recipe.override import plain
+from regard.recipe.plugins import check_needs
 from regard.run import STATE, Checkpoint, Run
 from regard.tasks.task import Task
 from regard.training.menu import MENU
@@ -50,6 +51,7 @@ def check_whole(run: Run) -> None:
     if there and whole is None:
         raise InputError(f"{run.folder}: none of its checkpoints is whole; {run.anew}")
     run.check_there()
+    check_needs(run.folder, MENU.parts)
     if whole is not None:
         fitted(Recipe.check(run.recipe, MENU).model, whole.shapes())
 
