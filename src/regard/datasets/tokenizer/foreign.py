@@ -109,9 +109,18 @@ def known(table: Mapping[str, Any]) -> dict[str, Any]:
         made[role] = None if part is None else _part(role, part, kinds, DEEP)
         if _growth(made[role], LISTS[role]) > GROWTH:
             raise ValueError(f"{role}: its replacements make a text longer and longer")
-    made["model"] = _model(table.get("model"))
     made["added_tokens"] = _added(table.get("added_tokens") or [])
+    control = {token["content"] for token in made["added_tokens"] if token.get("special")}
+    made["model"] = _unmerged(_model(table.get("model")), control)
     return made
+
+
+def _unmerged(model: dict[str, Any], control: set[str]) -> dict[str, Any]:
+    """Without merges that make a control token of plain letters: those of "<s>" are there in some files."""
+    if control and "merges" in model:
+        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"])
+        model["merges"] = [list(pair) for pair in pairs if "".join(pair) not in control]
+    return model
 
 
 def _part(role: str, part: Any, kinds: Mapping[str, dict[str, Check]], deep: int) -> dict[str, Any]:
