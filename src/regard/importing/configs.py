@@ -85,7 +85,7 @@ def _mistral(settings: Settings) -> Design:
 
 
 def _qwen2(settings: Settings) -> Design:
-    first, layers = settings.number("max_window_layers", 28), settings.count("num_hidden_layers")
+    first, layers = settings.number("max_window_layers", 28.0), settings.count("num_hidden_layers")
     window = settings.optional("sliding_window", 4096)
     if not settings.truth("use_sliding_window", False) or first >= layers:
         window = None

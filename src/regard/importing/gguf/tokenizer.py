@@ -8,7 +8,7 @@ from regard.datasets.tokenizer.foreign import LATER
 from regard.datasets.tokenizer.tokenizer import open_engine
 from regard.errors import InputError
 from regard.importing.design import Design
-from regard.importing.folder_tokenizer import LONGEST_TEMPLATE, Speech
+from regard.importing.speech import LONGEST_TEMPLATE, Speech
 from regard.listener import Listener
 
 BEFORE = "tokenizer.ggml."
@@ -39,15 +39,13 @@ def read_speech(values: Mapping[str, Any], design: Design, named: str, listener:
     kinds = values.get(f"{BEFORE}token_type") or [NORMAL] * len(tokens or ())
     if not _texts(tokens) or len(tokens) != design.vocab_size or not _whole(kinds) or len(kinds) != len(tokens):
         raise InputError(f"{named}: {BEFORE}tokens: not as many tokens, or kinds of them, as embeddings")
-    makers = {"gpt2": _byte_pairs, "llama": _pieces}
-    if kind not in makers:
-        known = ", ".join(makers)
-        raise InputError(f"{named}: {BEFORE}model: {str(kind)[:60]!r} cannot be built anew; what can is {known}")
+    if kind not in ("gpt2", "llama"):
+        raise InputError(f"{named}: {BEFORE}model: {str(kind)[:60]!r} cannot be built anew; what can is gpt2, llama")
     if f"{BEFORE}precompiled_charsmap" in values:
         raise InputError(f"{named}: {BEFORE}precompiled_charsmap: a normalizer that cannot be built anew")
     try:
-        table = makers[kind](values, tokens, kinds, listener) | {"added_tokens": _added(tokens, kinds)}
-        engine = open_engine(table)
+        made = _byte_pairs(values, tokens, listener) if kind == "gpt2" else _pieces(values, tokens, kinds)
+        engine = open_engine(made | {"added_tokens": _added(tokens, kinds)})
     except ValueError as error:
         raise InputError(f"{named}: {error}") from error
     special = [_id(values, role, design.vocab_size, named) for role in ("padding_token_id", "bos_token_id", *ENDS)]
@@ -61,7 +59,7 @@ def read_speech(values: Mapping[str, Any], design: Design, named: str, listener:
     )
 
 
-def _byte_pairs(values: Mapping[str, Any], tokens: list[str], kinds: list[int], listener: Listener) -> dict[str, Any]:
+def _byte_pairs(values: Mapping[str, Any], tokens: list[str], listener: Listener) -> dict[str, Any]:
     """Pairs of bytes, as GPT-2 and those after it have them; how text is cut before that has a name."""
     name = values.get(f"{BEFORE}pre", "default")
     if name == "default":
@@ -81,7 +79,7 @@ def _byte_pairs(values: Mapping[str, Any], tokens: list[str], kinds: list[int], 
     }
 
 
-def _pieces(values: Mapping[str, Any], tokens: list[str], kinds: list[int], listener: Listener) -> dict[str, Any]:
+def _pieces(values: Mapping[str, Any], tokens: list[str], kinds: list[int]) -> dict[str, Any]:
     """Pieces with scores, as SentencePiece has them: neighbours whose union scores highest are joined first."""
     scores = values.get(f"{BEFORE}scores")
     if not isinstance(scores, list) or len(scores) != len(tokens) or not all(isinstance(one, float) for one in scores):
