@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from regard.importing.design import Design
-from regard.importing.plan import Plan, pairs, transposed
+from regard.importing.plan import Plan, cut, pairs, same, transposed
 
 LLAMA = {
     "embedding": "model.embed_tokens",
@@ -79,7 +79,7 @@ def llama_plan(design: Design, words: Words, *, halves: bool, stacked: bool = Fa
     plan = _frame(design, words)
     width, head, hidden = design.width, design.head_width, design.hidden
     keys = design.kv_heads * head
-    turn = pairs(head) if halves else (lambda tensor: tensor)
+    turn = pairs(head) if halves else same
     for number in range(design.layers):
         here, there = words["layer"].format(number), f"decoder.layers.{number}."
         inner = f"{there}attention."
@@ -109,7 +109,7 @@ def gpt2_plan(design: Design, words: Words, *, turned: bool) -> Plan:
     """GPT-2: one matrix of queries, keys and values. `turned`: matrices stand the other way round."""
     plan = _frame(design, words)
     width, hidden = design.width, design.hidden
-    turn = transposed if turned else (lambda tensor: tensor)
+    turn = transposed if turned else same
 
     def matrix(wide: int, narrow: int) -> tuple[int, int]:
         return (narrow, wide) if turned else (wide, narrow)
@@ -120,10 +120,8 @@ def gpt2_plan(design: Design, words: Words, *, turned: bool) -> Plan:
         every = f"{here}{words['all']}"
         for target, rows in (("query", slice(0, width)), ("key_value", slice(width, 3 * width))):
             place = f"{there}attention.{target}"
-            plan.put(
-                f"{every}.weight", matrix(3 * width, width), f"{place}.weight", turn=lambda x, rows=rows: turn(x)[rows]
-            )
-            plan.put(f"{every}.bias", (3 * width,), f"{place}.bias", turn=lambda x, rows=rows: x[rows])
+            plan.put(f"{every}.weight", matrix(3 * width, width), f"{place}.weight", turn=cut(rows, turn))
+            plan.put(f"{every}.bias", (3 * width,), f"{place}.bias", turn=cut(rows))
         for word, target, wide, narrow in (
             ("output", "attention.output", width, width),
             ("up", "mlp.up", hidden, width),

@@ -19,6 +19,27 @@ Turn = Callable[[Tensor], Tensor]
 At = tuple[int | slice, ...]
 
 
+def same(tensor: Tensor) -> Tensor:
+    """As it stands."""
+    return tensor
+
+
+def cut(rows: slice, turn: Turn = same) -> Turn:
+    """Some rows of what is left after turning."""
+    return lambda tensor: turn(tensor)[rows]
+
+
+def pairs(head_width: int) -> Turn:
+    """Most files turn number i of a head with number i + K/2; Regard turns neighbours with each other."""
+    half = head_width // 2
+    return lambda tensor: tensor.unflatten(0, (-1, 2, half)).transpose(1, 2).flatten(0, 2)
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    """GPT-2 writes its matrices the other way round."""
+    return tensor.T
+
+
 @dataclass(frozen=True)
 class Use:
     """Where in Regard's model the numbers stand, and how they are turned before."""
@@ -35,7 +56,7 @@ class Plan:
     shapes: dict[str, Shape] = field(default_factory=dict)
     uses: dict[str, list[Use]] = field(default_factory=dict)
 
-    def put(self, source: str, shape: Sequence[int], target: str, *at: int | slice, turn: Turn = lambda x: x) -> None:
+    def put(self, source: str, shape: Sequence[int], target: str, *at: int | slice, turn: Turn = same) -> None:
         """One more use of a weight of the file."""
         self.shapes[source] = tuple(shape)
         self.uses.setdefault(source, []).append(Use(target, at or (slice(None),), turn))
@@ -68,17 +89,6 @@ class Plan:
                     made[use.target] = torch.empty(tuple(shapes[use.target]))
                 made[use.target][use.at].copy_(use.turn(tensor))
         return {name: made[name] for name in shapes}
-
-
-def pairs(head_width: int) -> Turn:
-    """Most files turn number i of a head with number i + K/2; Regard turns neighbours with each other."""
-    half = head_width // 2
-    return lambda tensor: tensor.unflatten(0, (-1, 2, half)).transpose(1, 2).flatten(0, 2)
-
-
-def transposed(tensor: Tensor) -> Tensor:
-    """GPT-2 writes its matrices the other way round."""
-    return tensor.T
 
 
 def _shown(shape: Sequence[int]) -> str:

@@ -1,5 +1,6 @@
 """In how few bits a tensor's numbers can stand, and how they become float32 again."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,20 +50,20 @@ def numbers(content: NDArray[np.uint8], kind: Kind, shape: tuple[int, ...]) -> T
     """The numbers of a tensor from its bytes, which are as many as its shape asks for."""
     if kind.name in PLAIN:
         return torch.from_numpy(content.copy()).view(PLAIN[kind.name]).view(shape)
-    dequantize, known = _package()
+    dequantize = _dequantize(kind)
     out = np.empty(len(content) // kind.size * kind.block, dtype=np.float32)
     step = AT_ONCE // kind.block
     for first in range(0, len(content) // kind.size, step):
         piece = content[first * kind.size : (first + step) * kind.size]
         with np.errstate(all="ignore"):  # what is no number is told of all numbers together
-            out[first * kind.block : (first + step) * kind.block] = dequantize(piece, known(kind.number))
+            out[first * kind.block : (first + step) * kind.block] = dequantize(piece)
     return torch.from_numpy(out).view(shape)
 
 
-def _package():  # type: ignore[no-untyped-def]
+def _dequantize(kind: Kind) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
     try:
         from gguf.constants import GGMLQuantizationType
         from gguf.quants import dequantize
     except ImportError as error:
         raise InputError("GGUF files in few bits need the package gguf: pip install 'regard[import]'") from error
-    return dequantize, GGMLQuantizationType
+    return lambda content: dequantize(content, GGMLQuantizationType(kind.number))

@@ -48,12 +48,14 @@ def read_speech(values: Mapping[str, Any], design: Design, named: str, listener:
         engine = open_engine(made | {"added_tokens": _added(tokens, kinds)})
     except ValueError as error:
         raise InputError(f"{named}: {error}") from error
-    special = [_id(values, role, design.vocab_size, named) for role in ("padding_token_id", "bos_token_id", *ENDS)]
-    tokenizer = Tokenizer(engine, *special[:3])
+    pad, bos, *ends = (
+        _id(values, role, design.vocab_size, named) for role in ("padding_token_id", "bos_token_id", *ENDS)
+    )
+    tokenizer = Tokenizer(engine, pad, bos, ends[0])
     add = values.get(f"{BEFORE}add_bos_token", kind == "llama" or values.get(f"{BEFORE}pre") == "llama-bpe")
     return Speech(
         tokenizer=tokenizer,
-        stop_tokens=tuple(dict.fromkeys(token for token in special[2:] if token is not None)),
+        stop_tokens=tuple(dict.fromkeys(token for token in ends if token is not None)),
         chat_template=_template(values, named),
         add_bos=add is True and tokenizer.bos is not None,
     )
