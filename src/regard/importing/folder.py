@@ -36,9 +36,7 @@ def read_folder(path: Path, listener: Listener) -> Imported:
     files = _files(folder)
     held = _held(folder, files, design)
     speech = read_speech(folder, config, design.vocab_size)
-    plan = folder_plan(design, held)
-    if design.layers > len(held):
-        raise InputError(f"{path}: {design.layers:,} layers in {CONFIG}, and {len(held):,} weights")
+    plan = folder_plan(design, held, str(path))
     plan.check({name: tensor.shape for name, tensor in held.items()}, str(path))
     recipe, shapes = complete(design, path.resolve().name, str(path / CONFIG))
     weights = plan.fill(shapes, held.__getitem__, listener)

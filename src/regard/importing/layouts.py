@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from regard.errors import InputError
 from regard.importing.design import Design
 from regard.importing.plan import Plan, cut, pairs, same, transposed
 
@@ -65,13 +66,20 @@ OUTSIDE = ("embedding", "positions", "close", "layer")
 Words = Mapping[str, str]
 
 
-def folder_plan(design: Design, found: Collection[str]) -> Plan:
+def folder_plan(design: Design, found: Collection[str], named: str) -> Plan:
     """Where the weights of a Hugging Face folder go. GPT-2's are there with and without a word before them."""
+    refuse_fewer(found, design.layers * max(1, design.experts), named)
     if design.family != "gpt2":
         return llama_plan(design, LLAMA, halves=True)
     before = "transformer." if "transformer.wte.weight" in found else ""
     words = {role: before + word if role in OUTSIDE else word for role, word in GPT2.items()}
     return gpt2_plan(design, words, turned=True)
+
+
+def refuse_fewer(found: Collection[str], least: int, named: str) -> None:
+    """Refuse more layers than there are weights, before any of them is looked for."""
+    if len(found) < least:
+        raise InputError(f"{named}: its config asks for {least:,} weights or more, and there are {len(found):,}")
 
 
 def llama_plan(design: Design, words: Words, *, halves: bool, stacked: bool = False) -> Plan:

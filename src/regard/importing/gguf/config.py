@@ -6,7 +6,7 @@ from typing import Any, Literal
 from regard.errors import InputError
 from regard.importing.design import Design
 from regard.importing.gguf.head import Entry
-from regard.importing.layouts import GGUF, gpt2_plan, llama_plan
+from regard.importing.layouts import GGUF, gpt2_plan, llama_plan, refuse_fewer
 from regard.importing.plan import Plan
 from regard.importing.settings import Settings
 
@@ -39,11 +39,12 @@ def read_values(values: Mapping[str, Any], tensors: Mapping[str, Entry], named: 
     return design
 
 
-def gguf_plan(design: Design, tensors: Mapping[str, Entry]) -> Plan:
+def gguf_plan(design: Design, tensors: Mapping[str, Entry], named: str) -> Plan:
     """Where the tensors go. In files of Llama pairs stand as in Regard; Qwen's stand half a head apart."""
+    stacked = "blk.0.ffn_gate_exps.weight" in tensors
+    refuse_fewer(tensors.keys(), design.layers * (1 if stacked else max(1, design.experts)), named)
     if design.family == "gpt2":
         return gpt2_plan(design, GGUF, turned=False)
-    stacked = "blk.0.ffn_gate_exps.weight" in tensors
     return llama_plan(design, GGUF, halves=design.family != "llama", stacked=stacked)
 
 

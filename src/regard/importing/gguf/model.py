@@ -27,9 +27,7 @@ def read_gguf(path: Path, listener: Listener) -> Imported:
         except (ValueError, OSError) as error:
             raise InputError(f"{path}: not a GGUF file: {error}") from error
     design = read_values(head.values, head.tensors, str(path))
-    if design.layers > len(head.tensors):
-        raise InputError(f"{path}: {design.layers:,} layers, and {len(head.tensors):,} tensors")
-    plan = gguf_plan(design, head.tensors)
+    plan = gguf_plan(design, head.tensors, str(path))
     plan.check({name: one.shape for name, one in head.tensors.items()}, str(path))
     speech = read_speech(head.values, design, str(path), listener)
     name = str(head.values.get("general.name") or path.stem)
