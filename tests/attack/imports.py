@@ -5,7 +5,6 @@ read after it was spoilt is used: a model that answers, a tokenizer that encodes
 """
 
 import argparse
-import os
 import resource
 import shutil
 import signal
@@ -19,7 +18,7 @@ from typing import Any
 
 from attack.mutations import BYTES, NO_MEANING
 from attack.tensors import changed_tensors
-from attack.values import NUMBERS, changed, changed_json
+from attack.values import changed, changed_json
 
 ROOM, SECONDS, LONGEST = 2**30, 20, 600
 KINDS = ["llama", "gpt2", "mistral", "qwen2", "mixtral", "gelu_new", "silu", "BPE", "Unigram", "WordPiece", "ByteLevel"]
@@ -71,7 +70,8 @@ def judge(path: Path, again: bool = True) -> str:
     except InputError as error:
         text = str(error)
         assert again, text
-        assert len(text) <= LONGEST and text.count("\n") <= 1 and "Traceback" not in text, text
+        assert len(text) <= LONGEST, text
+        assert text.count("\n") <= 1, text
         return "refused"
     shapes = {name: list(tensor.shape) for name, tensor in found.weights.items()}
     model = load(fitted(open_recipe(found.recipe).model, shapes), found.weights).eval()
@@ -192,5 +192,4 @@ def text(value: str) -> bytes:
 
 
 if __name__ == "__main__":
-    assert NUMBERS and os.name == "posix"
     main()

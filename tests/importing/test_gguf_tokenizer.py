@@ -1,5 +1,6 @@
 """Tokenizers of GGUF files, built anew: scored pieces are joined as SentencePiece joins them."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -25,8 +26,7 @@ def pieces() -> dict[str, Any]:
     engine.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=110, show_progress=False))
     vocab = engine.get_vocab()
     learnt = sorted((token for token in vocab if len(token) > 1), key=vocab.__getitem__)
-    letters = sorted(token for token in vocab if len(token) == 1) + ["<", ">", "/", "s"]
-    letters = list(dict.fromkeys(letters))
+    letters = list(dict.fromkeys([*sorted(token for token in vocab if len(token) == 1), "<", ">", "/", "s"]))
     tokens = ["<unk>", "<s>", "</s>", *BYTES, *learnt, *letters, "[INST]"]
     scores = [0.0] * 259 + [-float(n) for n in range(len(learnt))] + [-1000.0 - n for n in range(len(letters))] + [0.0]
     kinds = [2, 3, 3, *[6] * 256, *[1] * (len(learnt) + len(letters)), 4]
@@ -50,19 +50,17 @@ def read(values: dict[str, Any], listener: Listener = SILENT) -> Speech:
 
 
 def joined(text: str, values: dict[str, Any]) -> list[int]:
-    """By definition: of all neighbours that make a piece those that score highest, the first of them, again and again."""
+    """By definition: of all neighbours that make a piece those that score highest, the first ones, again and again."""
     scores = dict(zip(values["tokenizer.ggml.tokens"], values["tokenizer.ggml.scores"], strict=True))
     numbers = {token: number for number, token in enumerate(scores)}
     parts = list("▁" + text.replace(" ", "▁")) if text else []
     while True:
-        found = [
-            (-scores[a + b], at) for at, (a, b) in enumerate(zip(parts, parts[1:], strict=False)) if a + b in scores
-        ]
+        found = [(-scores[a + b], at) for at, (a, b) in enumerate(pairwise(parts)) if a + b in scores]
         if not found:
             break
         at = min(found)[1]
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return [id for part in parts for id in ([numbers[part]] if part in numbers else [3 + b for b in part.encode()])]
+    return [one for part in parts for one in ([numbers[part]] if part in numbers else [3 + b for b in part.encode()])]
 
 
 def test_pieces_are_joined_by_their_scores() -> None:

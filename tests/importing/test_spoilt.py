@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_spoilt_models_work_or_are_refused(tmp_path: Path) -> None:
     """In a process of its own, bounded in memory and time, without the checks of shapes that tests have."""
     folder = put(tmp_path / "small", stranger("mixtral"))
-    file = put_gguf(tmp_path / "small.gguf", stranger("llama tied", hidden_size=32), "Q8_0")
+    file = put_gguf(tmp_path / "small.gguf", stranger("llama tied", hidden_size=32, intermediate_size=32), "Q8_0")
     paths = [str(HERE.parent / "src"), str(HERE), *filter(None, sys.path)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "attack.imports", str(folder), str(file)]
