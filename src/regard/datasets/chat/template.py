@@ -113,7 +113,7 @@ class _Hidden:
         """Text of the template and its messages, each with the name that was hidden behind it."""
         place = 0
         for found in MARK.finditer(text):
-            if found[1] == self.nonce:
+            if found[1] == self.nonce and int(found[2]) < len(self.names):  # a template can see it and lie
                 yield text[place : found.start()], self.names[int(found[2])]
                 place = found.end()
         yield text[place:], ""
