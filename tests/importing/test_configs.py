@@ -117,6 +117,15 @@ def test_what_is_no_number_is_refused(tmp_path: Path) -> None:
         read_model(put(tmp_path, theirs))
 
 
+def test_more_than_there_is_room_for_is_refused_before_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = put(tmp_path, stranger("llama"))
+    monkeypatch.setattr("regard.importing.plan.memory_here", lambda: 2**16)
+    with pytest.raises(InputError, match=r"take 0\.0 GiB in float32, and there are 0\.0"):
+        read_model(folder)
+
+
 TOKENS: dict[str, tuple[dict[str, Any], str]] = {
     "an end that is none": ({"eos_token": "<nowhere>"}, "eos_token: '<nowhere>' is not in tokenizer.json"),
     "an end of another kind": ({"eos_token": 5}, "eos_token: '5' is not in"),

@@ -6,11 +6,12 @@ than one thing together. So a weight of a file has uses, each a part of one of R
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, prod
 
 import torch
 from torch import Tensor
 
+from regard.allocator import memory_here
 from regard.errors import InputError
 from regard.listener import Listener
 
@@ -77,6 +78,9 @@ class Plan:
         self, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor], listener: Listener
     ) -> dict[str, Tensor]:
         """Regard's weights in float32, with one of the file's at a time beside them."""
+        needed, here = 4 * sum(map(prod, shapes.values())), memory_here()
+        if needed > here:
+            raise InputError(f"its weights take {needed / 2**30:.1f} GiB in float32, and there are {here / 2**30:.1f}")
         made: dict[str, Tensor] = {}
         for done, (source, uses) in enumerate(self.uses.items()):
             listener.at("reading the weights", done, len(self.uses))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.errors import InputError
 
-AT_ONCE = 2**17  # numbers; what is made on the way stays in the cache of a core
+AT_ONCE = 2**16  # numbers; what is made on the way stays in the cache of a core
 
 
 @dataclass(frozen=True)
