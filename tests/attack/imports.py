@@ -141,10 +141,10 @@ def spoilt_file(content: bytes, random: Random) -> tuple[bytes, str]:
             values = short | {key: value for key, value in values.items() if isinstance(value, list)}
     else:
         said = changed(random, tensors, list(tensors)[:20])
-    return file_of(values, tensors, random), said
+    return file_of(values, tensors), said
 
 
-def file_of(values: dict[str, Any], tensors: dict[str, Any], random: Random) -> bytes:
+def file_of(values: dict[str, Any], tensors: dict[str, Any]) -> bytes:
     """A file as a library would write it, whatever is in it."""
     numbers, infos = b"", []
     for name, held in tensors.items():

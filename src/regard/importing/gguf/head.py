@@ -104,7 +104,22 @@ class _Reader:
         self.items -= count
         if self.items < 0:
             raise ValueError(f"a list of {count:,}, and {MOST_ITEMS:,} is the most of all together")
-        return [self.value(kind, True) for _ in range(count)] if kind not in SCALARS else self.scalars(kind, count)
+        if kind == TEXT:
+            return self.texts(count)
+        return self.scalars(kind, count) if kind in SCALARS else [self.value(kind, True) for _ in range(count)]
+
+    def texts(self, count: int) -> list[str]:
+        """Many texts in one loop: a tokenizer has a hundred thousand of them."""
+        found, held, place = [], self.held, self.place
+        for _ in range(count):
+            start = place + 8
+            size = int.from_bytes(held[place:start], "little") if start <= self.total else LONGEST_TEXT
+            place = start + size
+            if place > self.total or size > LONGEST_TEXT:
+                raise ValueError("it is cut off, or a text in it is longer than it can be")
+            found.append(held[start:place].decode("utf-8"))
+        self.place = place
+        return found
 
     def scalars(self, kind: int, count: int) -> list[Any]:
         form = f"<{count}{SCALARS[kind]}"
