@@ -93,6 +93,7 @@ def byte_pairs(pre: str | None) -> dict[str, Any]:
 
 
 CUT = {"gpt-2": ["123", "4"], "smollm": ["1", "2", "3", "4"], "qwen2": ["1", "2", "3", "4"], "llama-bpe": ["123", "4"]}
+CUT |= {"tekken": ["1", "2", "3", "4"]}
 
 
 @pytest.mark.parametrize("pre", PRE)

@@ -16,9 +16,14 @@ LATER = (
     "%s"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+TEKKEN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 CLIP = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 SIMPLE = {r"[\s\S]", r" {2,}", r"\s+", r"\s", r"\d", r"\d{1,3}", r"[0-9]", r"\p{N}", r"\p{N}{1,3}", r"\n", r"[\r\n]"}
-PATTERNS = {GPT2, LATER % "", LATER % "{1,3}", CLIP, *SIMPLE}
+PATTERNS = {GPT2, LATER % "", LATER % "{1,3}", TEKKEN, CLIP, *SIMPLE}
 
 Check = Callable[[Any], bool]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from regard.datasets.tokenizer import Tokenizer
-from regard.datasets.tokenizer.foreign import LATER
+from regard.datasets.tokenizer.foreign import LATER, TEKKEN
 from regard.datasets.tokenizer.tokenizer import open_engine
 from regard.errors import InputError
 from regard.importing.design import Design
@@ -30,7 +30,10 @@ PRE = {
     "smollm": [DIGITS, OLD],
     "qwen2": _split(LATER % ""),
     "llama-bpe": _split(LATER % "{1,3}"),
+    "tekken": _split(TEKKEN),
 }
+ALIASES = {"llama3": "llama-bpe", "llama-v3": "llama-bpe", "deepseek-r1-qwen": "qwen2"}
+WHOLE = ("llama-bpe", "tekken")  # a word that is a token is taken whole, whatever its merges say
 
 
 def read_speech(values: Mapping[str, Any], design: Design, named: str, listener: Listener) -> Speech:
@@ -52,7 +55,7 @@ def read_speech(values: Mapping[str, Any], design: Design, named: str, listener:
         _id(values, role, design.vocab_size, named) for role in ("padding_token_id", "bos_token_id", *ENDS)
     )
     tokenizer = Tokenizer(engine, pad, bos, ends[0])
-    add = values.get(f"{BEFORE}add_bos_token", kind == "llama" or values.get(f"{BEFORE}pre") == "llama-bpe")
+    add = values.get(f"{BEFORE}add_bos_token", kind == "llama" or _pre(values) in WHOLE)
     return Speech(
         tokenizer=tokenizer,
         stop_tokens=tuple(dict.fromkeys(token for token in ends if token is not None)),
@@ -63,16 +66,16 @@ def read_speech(values: Mapping[str, Any], design: Design, named: str, listener:
 
 def _byte_pairs(values: Mapping[str, Any], tokens: list[str], listener: Listener) -> dict[str, Any]:
     """Pairs of bytes, as GPT-2 and those after it have them; how text is cut before that has a name."""
-    name = values.get(f"{BEFORE}pre", "default")
+    name = _pre(values)
     if name == "default":
         listener.say("the file does not say how its tokenizer cuts text into words: cut as GPT-2 does")
         name = "gpt-2"
-    if not isinstance(name, str) or name not in PRE:
-        raise ValueError(f"{BEFORE}pre: {str(name)[:60]!r} cannot be built anew; what can is {', '.join(PRE)}, default")
+    if name not in PRE:
+        raise ValueError(f"{BEFORE}pre: {name[:60]!r} cannot be built anew; what can is {', '.join(PRE)}, default")
     merges = values.get(f"{BEFORE}merges")
     if not _texts(merges):
         raise ValueError(f"{BEFORE}merges: missing, or no texts")
-    model = {"type": "BPE", "vocab": _numbered(tokens), "merges": merges, "ignore_merges": name == "llama-bpe"}
+    model = {"type": "BPE", "vocab": _numbered(tokens), "merges": merges, "ignore_merges": name in WHOLE}
     return {
         "normalizer": {"type": "NFC"} if name == "qwen2" else None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": PRE[name]},
@@ -114,6 +117,12 @@ def _pieces(values: Mapping[str, Any], tokens: list[str], kinds: list[int]) -> d
             "byte_fallback": True,
         },
     }
+
+
+def _pre(values: Mapping[str, Any]) -> str:
+    """What the way is called in which text is cut into words."""
+    name = str(values.get(f"{BEFORE}pre", "default"))
+    return ALIASES.get(name, name)
 
 
 def _added(tokens: list[str], kinds: list[int]) -> list[dict[str, Any]]:
