@@ -1,5 +1,8 @@
 """Chat templates: rendered as `transformers` renders them, and stopped whatever they try."""
 
+import json
+import subprocess
+import sys
 import time
 from datetime import datetime
 
@@ -9,6 +12,7 @@ from tokenizers import decoders, models, pre_tokenizers
 from transformers.utils.chat_template_utils import render_jinja_template
 
 from regard.datasets.chat import encode_chat, render
+from regard.datasets.chat import template as template_module
 from regard.datasets.chat.template import SECONDS
 from regard.datasets.tokenizer import Tokenizer
 from regard.errors import InputError
@@ -104,6 +108,34 @@ def test_what_never_ends_is_ended(template: str) -> None:
 
 def test_time_is_told_but_no_file_is_open() -> None:
     assert render("{{ strftime_now('%Y') }}", CHAT) == str(datetime.now().year)
+
+
+ESCAPED = """
+import os, socket, sys
+sys.argv = ["sandbox"]
+from regard.datasets.chat import sandbox
+honest = sandbox._rendered
+def escaped(template, values):
+    if "messages" not in values:
+        return honest(template, values)
+    found = []
+    for deed in (lambda: open("/etc/hostname"), lambda: socket.socket(), lambda: os.pipe(), lambda: bytearray(2**30)):
+        try:
+            deed()
+            found.append("done")
+        except (OSError, MemoryError) as error:
+            found.append(type(error).__name__)
+    return " ".join(found)
+sandbox._rendered = escaped
+sandbox.main()
+"""
+
+
+def test_what_gets_out_of_the_sandbox_can_do_nothing() -> None:
+    """As if Jinja's own sandbox had a hole: no file, no connection, no pipe, no memory."""
+    order = template_module._order("x", {"messages": []})
+    done = subprocess.run([sys.executable, "-c", ESCAPED], input=order, capture_output=True, check=True)
+    assert json.loads(done.stdout) == {"text": "OSError OSError OSError MemoryError"}
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,12 @@ def known(table: Mapping[str, Any]) -> dict[str, Any]:
 def _unmerged(model: dict[str, Any], control: set[str]) -> dict[str, Any]:
     """Without merges that make a control token of plain letters: those of "<s>" are there in some files."""
     if control and "merges" in model:
-        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"])
-        model["merges"] = [list(pair) for pair in pairs if "".join(pair) not in control]
+        model["merges"] = [merge for merge in model["merges"] if _union(merge) not in control]
     return model
+
+
+def _union(merge: str | list[str]) -> str:
+    return merge.replace(" ", "", 1) if isinstance(merge, str) else merge[0] + merge[1]
 
 
 def _part(role: str, part: Any, kinds: Mapping[str, dict[str, Check]], deep: int) -> dict[str, Any]:
