@@ -29,6 +29,11 @@ def test_a_file_gives_the_logits_of_the_model_it_was_made_from(family: str, tmp_
     assert found.recipe["model"]["decoder"]["norm"]["eps"] == 1e-3
 
 
+def test_experts_may_be_tensors_of_their_own(tmp_path: Path) -> None:
+    theirs = stranger("mixtral")
+    agree(read_model(put_gguf(tmp_path / "small.gguf", theirs, apart=True)), theirs)
+
+
 @pytest.mark.parametrize("kind", ["F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"])
 def test_few_bits_are_read_as_the_package_reads_them(kind: str, tmp_path: Path) -> None:
     theirs = stranger("llama tied", **WIDE)

@@ -1,6 +1,7 @@
 """Tokenizers of GGUF files, built anew: scored pieces are joined as SentencePiece joins them."""
 
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ ALPHABET = sorted(pre_tokenizers.ByteLevel.alphabet())
 
 
 def pieces() -> dict[str, Any]:
-    """As Llama 2 has them: three control tokens, the bytes, pieces by how early they were learnt, then letters."""
+    """As Llama 2 has them: three control tokens, the bytes, pieces scored by how early they were learnt, letters."""
     engine = Engine(models.BPE())
     engine.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     engine.pre_tokenizer = pre_tokenizers.Split("▁", "merged_with_next")
@@ -27,8 +28,10 @@ def pieces() -> dict[str, Any]:
     vocab = engine.get_vocab()
     learnt = sorted((token for token in vocab if len(token) > 1), key=vocab.__getitem__)
     letters = list(dict.fromkeys([*sorted(token for token in vocab if len(token) == 1), "<", ">", "/", "s"]))
-    tokens = ["<unk>", "<s>", "</s>", *BYTES, *learnt, *letters, "[INST]"]
-    scores = [0.0] * 259 + [-float(n) for n in range(len(learnt))] + [-1000.0 - n for n in range(len(letters))] + [0.0]
+    ranks = list(range(len(learnt)))
+    Random(1).shuffle(ranks)  # scores say what is joined first, ids do not
+    tokens = ["<unk>", "<s>", "</s>", *BYTES, *(learnt[rank] for rank in ranks), *letters, "[INST]"]
+    scores = [0.0] * 259 + [-float(rank) for rank in ranks] + [-1000.0 - n for n in range(len(letters))] + [0.0]
     kinds = [2, 3, 3, *[6] * 256, *[1] * (len(learnt) + len(letters)), 4]
     return {
         "tokenizer.ggml.model": "llama",

@@ -110,7 +110,16 @@ def speech(size: int = VOCABULARY, pre: str = "gpt-2") -> dict[str, Any]:
     }
 
 
-def put_gguf(path: Path, model: nn.Module, kind: str = "F32", **changed: Any) -> Path:
+def experts_apart(given: dict[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+    """As files had them before all experts of a layer were one tensor."""
+    found = {}
+    for name, weight in given.items():
+        parts = {name.replace("_exps", f".{number}"): one for number, one in enumerate(weight)}
+        found |= parts if "_exps" in name else {name: weight}
+    return found
+
+
+def put_gguf(path: Path, model: nn.Module, kind: str = "F32", *, apart: bool = False, **changed: Any) -> Path:
     """A file with all matrices of a type; `changed` replaces values of the architecture."""
     name = {"mistral": "llama", "mixtral": "llama"}.get(model.config.model_type, model.config.model_type)
     writer = gguf.GGUFWriter(path, name)
@@ -120,7 +129,7 @@ def put_gguf(path: Path, model: nn.Module, kind: str = "F32", **changed: Any) ->
         add(writer, f"{name}.{key}", value)
     for key, value in speech(model.config.vocab_size).items():
         add(writer, key, value)
-    for key, value in tensors(model).items():
+    for key, value in (experts_apart(tensors(model)) if apart else tensors(model)).items():
         number = gguf.GGMLQuantizationType[kind if value.ndim > 1 else "F32"]
         writer.add_tensor(key, gguf.quants.quantize(value, number), raw_dtype=number)
     writer.write_header_to_file()
