@@ -1,6 +1,6 @@
 """Tokenizers of GGUF files, built anew: scored pieces are joined as SentencePiece joins them."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
 from typing import Any
 
@@ -75,6 +75,25 @@ def test_pieces_are_joined_by_their_scores() -> None:
         assert found.tokenizer.decode(found.tokenizer.encode([text])) == [text]
     assert found.add_bos
     assert found.stop_tokens == (2,)
+
+
+def test_what_is_joined_first_is_a_matter_of_scores_alone() -> None:
+    random = Random(2)
+    letters = ["▁", "a", "b", "c"]
+    learnt = random.sample(
+        [x + y for x in letters for y in letters] + [x + y + z for x, y, z in product("abc", repeat=3)], 30
+    )
+    scores = [float(score) for score in random.sample(range(-500, 0), 34)]
+    values = {
+        "tokenizer.ggml.model": "llama",
+        "tokenizer.ggml.tokens": ["<unk>", "<s>", "</s>", *BYTES, *letters, *learnt],
+        "tokenizer.ggml.scores": [0.0] * 259 + scores,
+        "tokenizer.ggml.token_type": [2, 3, 3, *[6] * 256, *[1] * 34],
+    }
+    found = read(values).tokenizer
+    for _ in range(200):
+        text = "".join(random.choices(" abc", k=random.randrange(12)))
+        assert found.encode([text]) == [joined(text, values)], text
 
 
 def test_control_tokens_are_letters_and_user_tokens_are_whole() -> None:
