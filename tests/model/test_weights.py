@@ -1,5 +1,7 @@
 """Weights by name: each once, and never into a model they do not belong to."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -112,3 +114,19 @@ def test_shapes_can_be_checked_before_a_model_is_made() -> None:
     fit(empty, shapes(made()))
     with pytest.raises(InputError, match="do not belong together"):
         fit(empty, shapes(made(width=10)))
+
+
+WITHOUT_COMPILER = """
+import sys
+from regard.model.build import open_recipe
+from regard.model.weights import shell
+from regard.recipe.recipe import recipes
+for name in recipes():
+    shell(open_recipe(name).model.build)
+assert "torch" in sys.modules and "torch._dynamo" not in sys.modules
+"""
+
+
+def test_a_shell_is_made_without_the_compiler() -> None:
+    """Torch imports it, for seconds, to draw normal numbers of which there are none."""
+    subprocess.run([sys.executable, "-c", WITHOUT_COMPILER], check=True)

@@ -5,11 +5,13 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from regard.errors import InputError
 from regard.model.bounds import TENSORS, check_sizes, counted, large
 from regard.recipe import Part
 
+DRAWING = {torch.Tensor.normal_, torch.Tensor.uniform_, nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_}
 FEW = 64  # tensors that a file need not have
 
 
@@ -44,8 +46,20 @@ def fitted(part: Part[Any], shapes: dict[str, list[int]]) -> Any:
 
 def shell(build: Callable[[], A], tensors: int = TENSORS) -> A:
     """A model without numbers: shapes to check, and nothing drawn only to be thrown away."""
-    with large(), torch.device("meta"), counted(tensors):
+    with large(), torch.device("meta"), _Undrawn(), counted(tensors):
         return build()
+
+
+class _Undrawn(TorchFunctionMode):
+    """Draws nothing where there are no numbers: torch would import its compiler for it, which takes seconds."""
+
+    def __torch_function__(
+        self, function: Callable[..., Any], types: Any, given: tuple[Any, ...] = (), named: dict[str, Any] | None = None
+    ) -> Any:
+        named = named or {}
+        if function in DRAWING:
+            return given[0] if given else named["tensor"]
+        return function(*given, **named)
 
 
 def load(model: A, weights: dict[str, Tensor], copy: bool = True) -> A:

@@ -148,3 +148,34 @@ def test_a_recipe_names_the_file_from_where_it_is_read(tmp_path: Path, monkeypat
     assert part.table()["file"] == str(tmp_path / "tokenizer.json")
     assert part.build().joint
     assert part.build().train(TEXTS).eos == 0
+
+
+@every
+def test_control_tokens_are_letters_unless_a_template_wrote_them(style: str, tmp_path: Path) -> None:
+    """Also where a file has merges that would join the letters of one; Unigram pieces are as their library has them."""
+    if style == "marian":
+        return
+    parsed = table(style)
+    control = [token["content"] for token in parsed["added_tokens"]]
+    model = parsed["model"]
+    for name in control:  # as if it had been learnt like any other piece
+        letters = [letter for letter in name if letter not in model["vocab"]]
+        model["vocab"] |= {letter: len(model["vocab"]) + number for number, letter in enumerate(dict.fromkeys(letters))}
+    numbers = {token["content"]: token["id"] for token in parsed["added_tokens"]}
+    if style == "llama":
+        model["vocab"]["s>"] = len(model["vocab"])
+        model["merges"] += [["s", ">"], ["<", "s>"]]
+    tokenizer = opened(put(tmp_path, style, model=model))
+    for name in control:
+        (plain,), (asked,) = tokenizer.encode([f"a {name} b"]), tokenizer.encode([f"a {name} b"], special=True)
+        assert numbers[name] not in plain
+        assert asked.count(numbers[name]) == 1
+        assert tokenizer.decode([plain]) == [f"a {name} b"]
+        assert tokenizer.encode([f"a {name} b"]) == [plain]  # whatever was asked in between
+
+
+def test_added_tokens_have_the_ids_they_claim(tmp_path: Path) -> None:
+    """The library numbers them by their place, whatever the file says."""
+    added = [dict(token, id=token["id"] + 1) for token in table("gpt2")["added_tokens"]]
+    with pytest.raises(InputError, match="has another id than its place gives it"):
+        opened(put(tmp_path, "gpt2", added_tokens=added))

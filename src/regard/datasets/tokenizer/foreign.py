@@ -16,9 +16,14 @@ LATER = (
     "%s"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+TEKKEN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 CLIP = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 SIMPLE = {r"[\s\S]", r" {2,}", r"\s+", r"\s", r"\d", r"\d{1,3}", r"[0-9]", r"\p{N}", r"\p{N}{1,3}", r"\n", r"[\r\n]"}
-PATTERNS = {GPT2, LATER % "", LATER % "{1,3}", CLIP, *SIMPLE}
+PATTERNS = {GPT2, LATER % "", LATER % "{1,3}", TEKKEN, CLIP, *SIMPLE}
 
 Check = Callable[[Any], bool]
 
@@ -110,9 +115,21 @@ def known(table: Mapping[str, Any]) -> dict[str, Any]:
         made[role] = None if part is None else _part(role, part, kinds, DEEP)
         if _count(made[role], LISTS[role]) > PARTS or _growth(made[role], LISTS[role]) > GROWTH:
             raise ValueError(f"{role}: its parts make a text longer and longer")
-    made["model"] = _model(table.get("model"))
     made["added_tokens"] = _added(table.get("added_tokens") or [])
+    control = {token["content"] for token in made["added_tokens"] if token.get("special")}
+    made["model"] = _unmerged(_model(table.get("model")), control)
     return made
+
+
+def _unmerged(model: dict[str, Any], control: set[str]) -> dict[str, Any]:
+    """Without merges that make a control token of plain letters: those of "<s>" are there in some files."""
+    if control and "merges" in model:
+        model["merges"] = [merge for merge in model["merges"] if _union(merge) not in control]
+    return model
+
+
+def _union(merge: str | list[str]) -> str:
+    return merge.replace(" ", "", 1) if isinstance(merge, str) else merge[0] + merge[1]
 
 
 def _part(role: str, part: Any, kinds: Mapping[str, dict[str, Check]], deep: int) -> dict[str, Any]:

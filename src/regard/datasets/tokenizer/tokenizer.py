@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -28,6 +30,9 @@ class Tokenizer:
     eos: int | None = None
     prefix: str = ""
 
+    def __post_init__(self) -> None:
+        self.engine.encode_special_tokens = True  # as text: a user who writes "<|im_end|>" ends nothing
+
     def __len__(self) -> int:
         """One more than the highest id."""
         return 1 + max(self.engine.get_vocab().values(), default=-1)
@@ -37,10 +42,22 @@ class Tokenizer:
         """Ids that are no text."""
         return frozenset(token for token in (self.pad, self.bos, self.eos) if token is not None)
 
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of every text; none is added."""
+    def encode(self, texts: Sequence[str], special: bool = False) -> list[list[int]]:
+        """The ids of every text; none is added.
+
+        With `special`, the names of control tokens in a text stand for these tokens: for texts that a chat template
+        has written. Without, they are letters like all others.
+        """
+        engine = self._obedient if special else self.engine
         with _panics():
-            return [encoding.ids for encoding in self.engine.encode_batch_fast(list(texts), add_special_tokens=False)]
+            return [encoding.ids for encoding in engine.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    @cached_property
+    def _obedient(self) -> Engine:
+        """One of its own, since other threads may be encoding with the first just now."""
+        engine: Engine = deepcopy(self.engine)
+        engine.encode_special_tokens = False
+        return engine
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Whole texts; a character cut in half by a model shows as �."""
@@ -99,7 +116,12 @@ def own_engine(table: Mapping[str, Any]) -> Engine:
 def open_engine(table: Mapping[str, Any]) -> Engine:
     """A tokenizer of the library from its own JSON, of known parts only, with nothing cut off and nothing filled up."""
     with _panics():
-        return Engine.from_str(json.dumps(known(table)))
+        made = known(table)
+        engine = Engine.from_str(json.dumps(made))
+        for token in made["added_tokens"]:
+            if engine.token_to_id(token["content"]) != token["id"]:  # the library numbers them itself
+                raise ValueError(f"added_tokens: {token['content'][:32]!r} has another id than its place gives it")
+        return engine
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class Sinusoidal(Positions):
     def __init__(self, width: int, *, base: Base = 10000.0) -> None:
         super().__init__()
         self.width, self.base = width, base
-        self.register_buffer("table", encode(torch.arange(0), width, base), persistent=False)
+        self.register_buffer("table", torch.empty(0, width), persistent=False)
         self.table: Tensor
 
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:

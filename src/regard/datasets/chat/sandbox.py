@@ -1,0 +1,117 @@
+"""What runs beside Regard to render one template: a program of its own, which reads an order and writes an answer.
+
+A template is a program of a stranger. Jinja's sandbox keeps it from Python's inside; this process, should that fail,
+has no file to open, no more memory and no more seconds. It imports nothing of Regard.
+"""
+
+import json
+import resource
+import sys
+from datetime import datetime
+from typing import Any
+
+LONGEST = 2**22  # characters that a template may write, and a chat may have
+# what is rendered once before, so that nothing has to be imported once no file can be opened
+COMMON = (
+    r"{{ '\n\u00e9' ~ 1.5 ~ x|tojson(indent=1) ~ strftime_now('%d %b %Y') }}{% set a = namespace(b=1) %}{{ lipsum() }}",
+    "{{ '%s'|format(1)|center(9)|wordwrap|urlize|title|escape|indent }}{{ x|groupby('a')|list }}{{ x|pprint }}",
+    "{{ raise_exception('x') }}",
+    "{% if",
+)
+
+
+def main() -> None:
+    order = json.load(sys.stdin)
+    sys.path.append(order["path"])
+    resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], order["seconds"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    make = _maker()
+    for common in COMMON:
+        with_error(make, common, {"x": []})
+    resource.setrlimit(resource.RLIMIT_AS, (order["memory"], order["memory"]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))  # no file, no socket, no program can be opened from here on
+    answer = with_error(make, order["template"], order["values"])
+    json.dump(answer, sys.stdout)
+
+
+def with_error(make: Any, template: str, values: dict[str, Any]) -> dict[str, str]:
+    """The text, or what went wrong in a few words."""
+    try:
+        return {"text": _rendered(make(template), values)}
+    except MemoryError:
+        return {"error": "it takes more memory than it may"}
+    except RecursionError:
+        return {"error": "it is nested too deep"}
+    except Exception as error:  # of a template anything can come
+        name = type(error).__name__
+        said = " ".join(str(error).split())[:200]
+        return {"error": said if name == "TemplateError" else f"{said or 'it cannot be rendered'} ({name})"}
+
+
+def _rendered(template: Any, values: dict[str, Any]) -> str:
+    parts, left = [], LONGEST
+    for part in template.generate(**values):
+        left -= len(part)
+        if left < 0:
+            raise MemoryError
+        parts.append(part)
+    return "".join(parts)
+
+
+def _maker() -> Any:
+    """How Hugging Face makes templates: the same names, the same treatment of line ends."""
+    import jinja2.debug
+    import jinja2.ext
+    import jinja2.nodes
+    from jinja2.exceptions import SecurityError, TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from jinja2.utils import Namespace
+
+    class Generation(jinja2.ext.Extension):
+        """`{% generation %}` marks what a model wrote itself, for training; the text is the same."""
+
+        tags = {"generation"}  # noqa: RUF012
+
+        def parse(self, parser: Any) -> Any:
+            line = next(parser.stream).lineno
+            return jinja2.nodes.Scope(parser.parse_statements(("name:endgeneration",), True), lineno=line)
+
+    class Plain(Namespace):
+        """Without names that mean something to Python."""
+
+        def __init__(self, *given: Any, **named: Any) -> None:
+            for name in dict(*given, **named):
+                _plain(name)
+            super().__init__(*given, **named)
+
+        def __setitem__(self, name: str, value: Any) -> None:
+            _plain(name)
+            super().__setitem__(name, value)
+
+    def _plain(name: str) -> None:
+        if not isinstance(name, str) or name.startswith("_"):
+            raise SecurityError(f"{str(name)[:40]!r} is no name for a template")
+
+    def raise_exception(said: object) -> None:
+        raise TemplateError(str(said))
+
+    def tojson(
+        value: Any,
+        ensure_ascii: bool = False,
+        indent: int | None = None,
+        separators: Any = None,
+        sort_keys: bool = False,
+    ) -> str:
+        return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+    made = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"]
+    )
+    made.filters["tojson"] = tojson
+    made.globals |= {"raise_exception": raise_exception, "namespace": Plain}
+    made.globals["strftime_now"] = lambda form: datetime.now().strftime(str(form)[:100])
+    return made.from_string
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Keys of a config.json that change no answer, and those that are known to change one; all others are refused too."""
+
+HARMLESS = {
+    # where it comes from, and what wrote it
+    *("architectures", "model_type", "_name_or_path", "name_or_path", "transformers_version", "tokenizer_class"),
+    *("transformers.js_config", "is_llama_config", "unsloth_version", "unsloth_fixed", "mlx_version"),
+    # how numbers were drawn, stored and kept
+    *("dtype", "torch_dtype", "initializer_range", "use_cache", "gradient_checkpointing", "pretraining_tp"),
+    *("_attn_implementation", "attn_implementation", "torchscript", "use_bfloat16", "reorder_and_upcast_attn"),
+    *("n_ctx", "embd_pdrop", "router_aux_loss_coef", "output_router_logits", "router_jitter_noise"),
+    # what else it can be used for, or asked to hand out
+    *("output_attentions", "output_hidden_states", "return_dict", "return_dict_in_generate", "output_scores"),
+    *("problem_type", "id2label", "label2id", "num_labels", "finetuning_task", "task_specific_params"),
+    *("summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"),
+    # how it writes: that is read from generation_config.json, or asked of the user
+    *("bos_token_id", "eos_token_id", "pad_token_id", "max_length", "min_length", "do_sample", "temperature", "top_k"),
+    *("top_p", "typical_p", "repetition_penalty", "length_penalty", "num_beams", "num_beam_groups", "early_stopping"),
+    *("num_return_sequences", "no_repeat_ngram_size", "bad_words_ids", "diversity_penalty", "remove_invalid_values"),
+}
+WHERE = "HARMLESS in regard/importing/harmless.py"
+
+REFUSED = (
+    # scores and logits bent, scaled or cut
+    *("attn_logit_softcapping", "final_logit_softcapping", "logit_scale", "logits_scaling", "attention_multiplier"),
+    *("query_pre_attn_scalar", "qk_norm", "use_qk_norm", "qk_layernorm", "clip_qkv", "attention_sink", "use_sinks"),
+    # the stream of a layer
+    *("residual_multiplier", "embedding_multiplier", "scale_emb", "scale_depth", "scale_embedding"),
+    *("parallel_attn", "use_parallel_residual", "parallel_residual", "use_post_norm", "no_rope_layers"),
+    # positions and pairs
+    *("rope_interleaved", "use_alibi", "alibi", "position_embedding_type", "no_rope_layer_interval"),
+    # which layers, experts or weights are there
+    *("shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace", "moe_layer_freq"),
+    *("mlp_only_layers", "decoder_sparse_step", "num_nextn_predict_layers", "text_config", "vision_config"),
+)

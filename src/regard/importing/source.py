@@ -1,0 +1,26 @@
+"""Where a model comes from: a folder, a file, or a name that the package registry knows."""
+
+from pathlib import Path
+
+from regard.disk import place
+from regard.errors import InputError
+from regard.importing.folder import read_folder
+from regard.importing.imported import Imported
+from regard.importing.packages import PACKAGES, read_package
+from regard.listener import SILENT, Listener
+
+
+def read_model(source: str | Path, listener: Listener = SILENT) -> Imported:
+    """A pretrained language model from a Hugging Face folder, a GGUF file, or the registry by name: `smollm2`."""
+    path = place(source)
+    if path.is_dir():
+        return read_folder(path, listener)
+    if path.suffix == ".gguf" or path.is_file():
+        from regard.importing.gguf.model import read_gguf
+
+        return read_gguf(path, listener)
+    if str(source) in PACKAGES:
+        return read_package(str(source), listener)
+    raise InputError(
+        f"{source}: no such folder or file; wanted a Hugging Face folder, a .gguf file, or one of {', '.join(PACKAGES)}"
+    )
