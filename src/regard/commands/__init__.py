@@ -17,6 +17,7 @@ from regard.commands.describe import describe
 from regard.commands.evaluate import evaluate
 from regard.commands.failures import told
 from regard.commands.generate import generate
+from regard.commands.import_ import import_
 from regard.commands.menu import menu
 from regard.commands.pack import pack
 from regard.commands.plugin import offer_plugins
@@ -37,11 +38,11 @@ app = typer.Typer(
 )
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Look around": (demo, recipes, menu, describe),
-    "Train and use": (train, evaluate, translate, generate, score, pack),
+    "Train and use": (train, evaluate, translate, generate, score, import_, pack),
 }
 for panel, verbs in PANELS.items():
     for verb in verbs:
-        app.command(rich_help_panel=panel)(verb)
+        app.command(verb.__name__.rstrip("_"), rich_help_panel=panel)(verb)
 app.add_typer(runs, name="runs", rich_help_panel="Train and use")
 app.add_typer(data, name="data", rich_help_panel="Data and measurements")
 app.add_typer(bench, name="bench", rich_help_panel="Data and measurements")

@@ -53,6 +53,13 @@ def generate(
     slide: Annotated[
         bool, typer.Option("--slide", help="Go on past the context: its older half is forgotten.")
     ] = False,
+    chat: Annotated[
+        bool | None,
+        typer.Option(
+            "--chat/--no-chat", help="Whether prompts are messages of a chat; if not said, where it can chat."
+        ),
+    ] = None,
+    system: Annotated[str, typer.Option(help="What a chat is told before the first message.")] = "",
     set_: Set = None,
     echo: Annotated[bool, typer.Option("--echo/--no-echo", help="Show the prompt before what follows.")] = True,
     probabilities: Annotated[
@@ -86,7 +93,9 @@ def generate(
         keys = [*sampling_keys(greedy, **chosen), *(set_ or ())]
         generator = generator_of(opened(run, *keys, device=device, int8=int8, listener=heard))
         writer = _Writer(generator, heard, tokens, samples, tuple(stop or ()), slide)
-        writer.echo, writer.inked, writer.json = echo, Inked() if probabilities else None, json
+        writer.chat = generator.template is not None if chat is None else chat
+        writer.system, writer.json = system, json
+        writer.echo, writer.inked = echo and not writer.chat, Inked() if probabilities else None
         if asked is None:
             return spoken(lambda text: writer.write([text]))
         for some in waiting(asked, TOGETHER):
@@ -99,7 +108,7 @@ def generate(
 class _Writer:
     """Texts as they come; of several, one after another, each under a line that says which."""
 
-    echo, json = True, False
+    echo, json, chat, system = True, False, False, ""
     inked: Inked | None = None
 
     def __init__(
@@ -116,7 +125,12 @@ class _Writer:
         done: dict[int, Generated] = {}
         shown = 0
         events = self.generator.stream(
-            prompts, self.tokens, samples=self.samples, stop=self.stop, slide=self.slide, first=self.count
+            list(map(self._asked, prompts)),
+            self.tokens,
+            samples=self.samples,
+            stop=self.stop,
+            slide=self.slide,
+            first=self.count,
         )
         if alone:
             self._begin(prompts[0])
@@ -130,6 +144,12 @@ class _Writer:
                 self._finish(done.pop(shown), shown, alone)
                 shown += 1
         self.count += len(prompts)
+
+    def _asked(self, prompt: str) -> "str | list[dict[str, str]]":
+        if not self.chat:
+            return prompt
+        first = [{"role": "system", "content": self.system}] if self.system else []
+        return [*first, {"role": "user", "content": prompt}]
 
     def _begin(self, prompt: str) -> None:
         self.heard.clear()

@@ -125,7 +125,7 @@ def test_what_is_examined_is_not_learnt(tmp_path: Path) -> None:
         ("blank.txt", b" \n\n ", ""),
         ("latin.txt", "größer\n".encode("latin1") * 20, "not UTF-8 .*iconv"),
         ("wide.txt", "größer\n".encode("utf-16") * 20, "looks like UTF-16"),
-        ("cut.txt.gz", gzip.compress(b"abc" * 999)[:-9], "cannot be read"),
+        ("cut.txt.gz", gzip.compress(b"abc" * 999, mtime=0)[:-9], "cannot be read"),
         ("table.csv", b"a,b\n1,2\n", "a table of columns"),
         ("zip.txt", b"PK\x03\x04abc", "packed as zip"),
         ("zero.txt", bytes(1000), "not text"),
@@ -172,3 +172,28 @@ def test_how_far_it_is_read_is_told(tmp_path: Path) -> None:
     data.survey(heard)
     assert heard.works[-1] == ("reading the data", len(POEM * 500), len(POEM * 500))
     assert data.count("train") + data.count("valid") > 5
+
+
+def test_parquet_has_a_column_of_texts(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    texts = [f"text {n}" for n in range(700)] + [None, " "]
+    parquet.write_table(arrow.table({"body": texts, "n": list(range(702))}), tmp_path / "docs.parquet")
+    data, report = TextFiles(train=str(tmp_path / "docs.parquet"), text="body", valid_share=0.1), Report()
+    train, valid = documents(data, "train", report), documents(data, "valid")
+    assert sorted([*train.values(), *valid.values()]) == sorted(texts[:700])
+    assert (report.count("without a text"), report.count("empty")) == (1, 1)
+    with pytest.raises(InputError, match=r"no column 'text'; there are: body, n; say data.text=NAME"):
+        list(TextFiles(train=str(tmp_path / "docs.parquet")).read("train"))
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1" + bytes(99))
+    with pytest.raises(InputError, match=r"bad.parquet: cannot be read"):
+        list(TextFiles(train=str(tmp_path / "bad.parquet")).read("train"))
+
+
+def test_no_files_are_nothing_to_learn_from() -> None:
+    data = TextFiles(train="")
+    assert not data.has("valid")
+    assert not data.has("test")
+    assert data.files("test") == []
+    assert data.fingerprint()
+    with pytest.raises(InputError, match="no texts to learn from; name files"):
+        data.survey(Heard())

@@ -64,8 +64,6 @@ class TextFiles(Documents):
         if valid_share + test_share >= 1:
             raise ValueError("valid_share and test_share leave nothing to train on")
         self.named: dict[Split, list[str]] = {"train": _list(train), "valid": _list(valid), "test": _list(test)}
-        if not self.named["train"]:
-            raise ValueError("train: wanted the name of a file, or a list of names, given ''")
         self.text, self.unit, self.seed = text, documents, seed
         self.shares = (0.0 if valid else valid_share, 0.0 if test else test_share)
         self.keys = {split: f"data.{split}" for split in SPLITS}
@@ -79,6 +77,8 @@ class TextFiles(Documents):
         return (piece for _, piece in self.numbered(split, Report()))
 
     def numbered(self, split: Split, report: Report) -> Iterator[tuple[int, Text]]:
+        if split == "train" and not self.named["train"]:
+            raise InputError("data.train: no texts to learn from; name files: data.train=FILE")
         for number, document, held in self._documents(split, report):
             empty = True
             for piece in pieces(_part(document.blocks(), *held)):
@@ -96,7 +96,9 @@ class TextFiles(Documents):
     def _documents(self, split: Split, report: Report) -> Iterator[tuple[int, Document, tuple[int, int | None]]]:
         """Those of a split, with the part of each that is meant; what is left out goes into the report."""
         given = bool(self.named[split])
-        if not given and not self.shares[split == "test"]:
+        if not given and split != "train" and not self.shares[split == "test"]:
+            return
+        if not self.named["train"] and not given:
             return
         sources, elsewhere = self._sources(split if given else "train"), self._elsewhere(split)
         report.files, report.unit = [str(source.file) for source in sources], sources[0].unit
@@ -179,7 +181,8 @@ class TextFiles(Documents):
 
     def files(self, split: Split) -> list[str]:
         """Those of the training files, where a split is held out of them."""
-        return [str(source.file) for source in self._sources(split if self.named[split] else "train")]
+        chosen: Split = split if self.named[split] else "train"
+        return [str(source.file) for source in self._sources(chosen)] if self.named[chosen] else []
 
     def identity(self) -> list[Any]:
         named = [split for split in SPLITS if self.named[split]]

@@ -9,7 +9,8 @@ from regard.disk import parse_json
 from regard.errors import InputError, RecipeError
 from regard.tasks.task import Kept
 
-FILE, TOKENIZER = "language.json", "tokenizer.json"
+FILE, TOKENIZER, CHAT = "language.json", "tokenizer.json", "chat_template.jinja"
+MOST = 2**24  # tokens of a model
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,10 @@ class Facts:
     begin: int
     end: int
     stops: tuple[int, ...]
+    begins: bool = True
+    """Whether `begin` stands before every prompt; else only before one that is empty."""
+    vocab_size: int = 0
+    """Tokens that the model has, where those are more than its tokenizer knows: such are never written."""
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Facts":
@@ -36,7 +41,10 @@ class Facts:
         tokens = [table.get("begin"), table.get("end"), *(stops if isinstance(stops, list) else [None])]
         if not all(type(token) is int and 0 <= token < size for token in tokens):
             raise InputError(f"{FILE}: damaged: tokens that the tokenizer does not have")
-        return cls(tokens[0], tokens[1], tuple(tokens[2:]))
+        words = table.get("vocab_size", 0)
+        if type(words) is not int or not 0 <= words <= MOST:
+            raise InputError(f"{FILE}: damaged: {words!r} is no number of tokens")
+        return cls(tokens[0], tokens[1], tuple(tokens[2:]), table.get("begins") is not False, words)
 
     def file(self) -> bytes:
         """What `open` reads."""

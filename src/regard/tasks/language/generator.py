@@ -1,9 +1,10 @@
 """From a beginning to what follows: any number of texts, token by token, as they are written."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from regard.datasets.chat import encode_chat
 from regard.datasets.tokenizer import Tokenizer
 from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.engine import Engine
@@ -19,6 +20,7 @@ ROWS = 320
 SAMPLES = 1_000_003  # between the numbers of the samples of a prompt
 SHORTEST = 2  # of a context that slides, one in so many tokens is kept
 
+Chat = Sequence[Mapping[str, str]]
 Why = Literal["end", "stop", "length", "context", "stopped"]
 """Why a text ended: the model ended it, a stop string came, it was as long as asked for, or its context was full."""
 
@@ -65,6 +67,8 @@ class TextGenerator:
     facts: Facts
     search: Search
     context: int
+    template: str | None = None
+    """How a chat is written for it, in Jinja, if it chats."""
 
     @property
     def room(self) -> int:
@@ -74,9 +78,16 @@ class TextGenerator:
 
     def encode(self, text: str) -> list[int]:
         """A prompt as the model reads it, behind the token that begins a text."""
-        return [self.facts.begin, *self.tokenizer.encode([text])[0]]
+        ids = self.tokenizer.encode([text])[0]
+        return [self.facts.begin, *ids] if self.facts.begins or not ids else ids
 
-    def generate(self, prompts: Sequence[str], tokens: int = 200, **how: object) -> list[Generated]:
+    def encode_chat(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+        """A chat as the model's own template writes it, up to where the model answers."""
+        if self.template is None:
+            raise InputError("this model has no chat template; it goes on with texts")
+        return encode_chat(self.tokenizer, self.template, messages)
+
+    def generate(self, prompts: Sequence[str | Chat], tokens: int = 200, **how: object) -> list[Generated]:
         """All prompts, each with what follows; `how` as for `stream`."""
         found = dict[int, Generated]()
         for event in self.stream(prompts, tokens, **how):  # type: ignore[arg-type]
@@ -86,7 +97,7 @@ class TextGenerator:
 
     def stream(
         self,
-        prompts: Sequence[str],
+        prompts: Sequence[str | Chat],
         tokens: int = 200,
         *,
         samples: int = 1,
@@ -97,17 +108,26 @@ class TextGenerator:
     ) -> Iterator[Chunk | tuple[int, Generated]]:
         """Text as it is certain, and every text when it is done; sample s of prompt p has the place p·samples + s.
 
+        A prompt may be a chat: messages with a role and a content each.
         `first` is the number of the first prompt among all, where there are more: chance is drawn by it.
         What cannot be written is refused at once. Where the context is full a text ends, or, if it is to `slide`, its
         older half is forgotten and it goes on.
         """
         jobs = [
-            _Job(self, prompt, self.encode(prompt), tokens, stop, place)
+            _Job(self, prompt, self._ids(prompt), tokens, stop, place)
             for place, prompt in enumerate(each for each in prompts for _ in range(samples))
         ]
         for job in jobs:
             job.fit(slide)
         return self._written(jobs, first * samples, slide, stopped)
+
+    def _never(self) -> list[int]:
+        """Tokens that are no text: what begins one, and those that the tokenizer does not know."""
+        unknown = range(len(self.tokenizer), int(self.model.head.out_features))
+        return [*sorted(self.tokenizer.special - set(self.facts.stops)), *unknown]
+
+    def _ids(self, prompt: str | Chat) -> list[int]:
+        return self.encode(prompt) if isinstance(prompt, str) else self.encode_chat(prompt)
 
     def _written(
         self, going: "list[_Job]", first: int, slide: bool, stopped: Callable[[], bool]
@@ -128,7 +148,7 @@ class TextGenerator:
             self.model,
             self.search,
             stop_tokens=self.facts.stops,
-            forbidden=sorted(self.tokenizer.special - set(self.facts.stops)),
+            forbidden=self._never(),
             rows=ROWS,
             stopped=stopped,
         )
@@ -149,13 +169,13 @@ class _Job:
     """One text while it is written."""
 
     def __init__(
-        self, generator: TextGenerator, prompt: str, ids: list[int], tokens: int, stop: Sequence[str], place: int
+        self, generator: TextGenerator, prompt: str | Chat, ids: list[int], tokens: int, stop: Sequence[str], place: int
     ) -> None:
         self.ids, self.left, self.place, self.why = ids, tokens, place, None
         self._generator, self._stop = generator, [one for one in stop if one]
         self._longest = max(map(len, self._stop), default=0)
         self._stream: TextStream = generator.tokenizer.stream(ids)
-        self._made = Generated(prompt)
+        self._made = Generated(prompt if isinstance(prompt, str) else str(prompt[-1].get("content", "")))
         self._held = ""
         self._asked = 0
 

@@ -77,7 +77,7 @@ class Scorer:
                     )
 
     def _ids(self, text: str) -> list[int]:
-        ids = self.generator.encode(text)
+        ids = [self.generator.facts.begin, *self.generator.tokenizer.encode([text])[0]]
         return [*ids, self.generator.facts.end] if self.ended else ids
 
     def _parts(self, number: int, ids: list[int]) -> Iterator[_Part]:

@@ -26,7 +26,7 @@ from regard.model.recurrent import RecurrentDecoder
 from regard.recipe import Count, Number, Part, Share, choose
 from regard.tasks.language.batches import Lanes, TextBatch, Windows
 from regard.tasks.language.evaluation import LanguageScores, bins
-from regard.tasks.language.facts import FILE, TOKENIZER, Facts, open_tokenizer, tokenizer_file
+from regard.tasks.language.facts import CHAT, FILE, TOKENIZER, Facts, open_tokenizer, tokenizer_file
 from regard.tasks.language.generator import TextGenerator
 from regard.tasks.language.loss import Reader, language_loss
 from regard.tasks.task import Exam, Kept, Loss, Task
@@ -159,7 +159,7 @@ class Language(Task):
         return corpus.report
 
     def sizes(self) -> dict[str, int]:
-        return {"vocab_size": len(self.tokenizer)}
+        return {"vocab_size": max(len(self.tokenizer), self.facts.vocab_size)}
 
     @classmethod
     def expected(cls, recipe: Mapping[str, Any]) -> dict[str, int]:
@@ -218,7 +218,9 @@ class Language(Task):
     # --- use --------------------------------------------------------------------------------------------------------
 
     def answerer(self, model: LanguageModel, quick: bool = False) -> TextGenerator:
-        return TextGenerator(model, self.tokenizer, self.facts, self.search, self.context)
+        template = (self.kept or {}).get(CHAT)
+        chat = None if template is None else template.decode("utf-8", "replace")
+        return TextGenerator(model, self.tokenizer, self.facts, self.search, self.context, chat)
 
     def evaluate(self, answerer: TextGenerator, exam: Exam) -> LanguageScores | None:
         own = exam.data is self.data

@@ -1,0 +1,95 @@
+"""A run folder out of a model of another maker: it then does all that a trained one does."""
+
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.disk import place
+from regard.errors import InputError
+from regard.importing import Imported, read_model
+from regard.listener import SILENT, Listener
+from regard.recipe import Recipe
+from regard.recipe.read import is_run
+from regard.run import Run
+from regard.run.checkpoint import Checkpoint
+from regard.run.create import check_new, claimed, discard
+from regard.run.lock import CHECKPOINTS, LOCK
+from regard.tasks.language.facts import CHAT, FILE, TOKENIZER, Facts, tokenizer_file
+from regard.training.menu import MENU
+from regard.version import __version__
+
+STEP = "step-0"
+SEPARATORS = ("<|endoftext|>", "<|end_of_text|>")  # what stood between documents, where chats have tokens of their own
+
+
+def import_model(
+    source: str | Path, out: str | Path | None = None, listener: Listener = SILENT, command: str = ""
+) -> Run:
+    """Make a run out of a Hugging Face folder, a .gguf file, or a model of the registry by name: `smollm2`.
+
+    It is written to `out`, or to `runs/NAME`; nothing of where it came from is needed after that.
+    """
+    found = read_model(source, listener)
+    folder = place(out) if out is not None else _free(Path("runs") / found.name)
+    if is_run(folder):
+        raise InputError(f"{folder}: there is a run already; ", call="choose another out=", flag="choose another --out")
+    check_new(folder)
+    recipe = Recipe.check(_table(found, str(source)), MENU)
+    files = _files(found)
+    versions = {"regard": __version__, "torch": torch.__version__, "python": platform.python_version()}
+    facts: dict[str, Any] = {
+        "commands": [command] if command else [],
+        "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "versions": versions,
+        "steps": 0,
+        "parameters": sum(tensor.numel() for tensor in found.weights.values()),
+        "ended": "done",
+        "packed": 0,
+        "origin": found.origin,
+    }
+    with claimed(folder):
+        made = Run.create(folder, recipe.table(), files, "", facts)
+        try:
+            listener.at("writing the weights")
+            Checkpoint.write(folder / CHECKPOINTS / STEP, found.weights, None, {"step": 0, "scores": {}})
+            made.point("best", STEP)
+        except BaseException:
+            discard(folder, [*files, "run.json", "best"])
+            folder.rmdir() if not any(folder.iterdir()) else None
+            raise
+    (folder / LOCK).unlink(missing_ok=True)
+    return made
+
+
+def _table(found: Imported, source: str) -> dict[str, Any]:
+    """The recipe of a run: what is known of the model, and a task that has no texts of its own."""
+    return found.recipe | {
+        "task": {"kind": "language", "context": found.context},
+        "data": {"kind": "text", "train": ""},
+        "tokenizer": {"kind": "pretrained", "file": source},
+    }
+
+
+def _files(found: Imported) -> dict[str, bytes]:
+    tokenizer = found.tokenizer
+    vocabulary = tokenizer.engine.get_vocab()
+    parting = next((vocabulary[name] for name in SEPARATORS if name in vocabulary), tokenizer.eos)
+    begin = tokenizer.bos if found.add_bos and tokenizer.bos is not None else parting
+    end = tokenizer.eos if found.add_bos else parting
+    if begin is None or end is None:
+        raise InputError(f"{found.name}: its tokenizer has no token that ends a text")
+    stops = tuple(dict.fromkeys([end, *found.stop_tokens]))
+    facts = Facts(begin, end, stops, begins=found.add_bos, vocab_size=int(found.recipe["model"]["vocab_size"]))
+    made = {TOKENIZER: tokenizer_file(tokenizer), FILE: facts.file()}
+    return made | ({CHAT: found.chat_template.encode()} if found.chat_template else {})
+
+
+def _free(folder: Path) -> Path:
+    number, free = 1, folder
+    while free.exists():
+        number += 1
+        free = folder.with_name(f"{folder.name}-{number}")
+    return free

@@ -1,0 +1,85 @@
+"""An imported model is a run like any other: it writes, scores, is evaluated, described, packed and trained further."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from spoken import Done, refused, regard
+from strangers import TEMPLATE, put, stranger, tokenizer_json
+
+from regard import evaluate, generate, open_run
+from regard.run import Run
+
+TEXT = "Two men are playing the guitar in front of 1234 people! Ein Hund läuft über die grüne Wiese.\n" * 30
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    folder = tmp_path_factory.mktemp("import")
+    put(folder / "llama", stranger("llama"))
+    (folder / "llama" / "tokenizer.json").write_text(tokenizer_json())
+    (folder / "llama" / "chat_template.jinja").write_text(TEMPLATE + "<|im_start|>assistant\n")
+    (folder / "text.txt").write_text(TEXT)
+    done = regard("import", str(folder / "llama"), "--out", str(folder / "run"))
+    assert done.code == 0, done.err
+    return folder / "run", done
+
+
+def test_what_was_made_and_what_comes_next_is_told(made: tuple[Path, Done]) -> None:
+    assert f"regard generate {made[0]} 'Why is the sky blue?'" in made[1].out
+    assert Run.open(made[0]).facts["origin"]["family"] == "llama"
+
+
+def test_it_writes_what_transformers_would(made: tuple[Path, Done]) -> None:
+    theirs, ours = stranger("llama"), open_run(made[0])
+    generator = ours.answerer
+    ids = generator.encode("Two men")
+    with torch.no_grad():
+        for _ in range(12):
+            logits = theirs(torch.tensor([ids])).logits[0, -1]
+            logits[generator._never()] = -torch.inf
+            token = int(logits.argmax())
+            if token in generator.facts.stops:
+                break
+            ids.append(token)
+    (found,) = generate(ours, "Two men", "decoding.kind=greedy", tokens=12)
+    assert [token.token for token in found.tokens] == ids[len(generator.encode("Two men")) :]
+
+
+def test_a_chat_is_written_by_its_own_template(made: tuple[Path, Done]) -> None:
+    generator = open_run(made[0]).answerer
+    ids = generator.encode_chat([{"role": "user", "content": "Hund <|im_end|>"}])
+    names = [generator.tokenizer.engine.id_to_token(token) for token in ids]
+    assert (names.count("<|im_start|>"), names.count("<|im_end|>")) == (2, 1)  # a message ends nothing by itself
+    chat = regard("generate", str(made[0]), "Hund", "-n", "5", "--greedy")
+    plain = regard("generate", str(made[0]), "Hund", "-n", "5", "--greedy", "--no-chat")
+    assert (chat.code, plain.code) == (0, 0)
+    assert plain.out.startswith("Hund")
+    assert not chat.out.startswith("Hund")
+    told = regard("generate", str(made[0]), "Hund", "-n", "5", "--greedy", "--system", "Antworte kurz.")
+    assert told.code == 0
+
+
+def test_it_does_what_a_trained_one_does(made: tuple[Path, Done], tmp_path: Path) -> None:
+    run, text = str(made[0]), str(made[0].parent / "text.txt")
+    assert regard("score", run, "Two men are playing").code == 0
+    done = regard("evaluate", run, "--on", text, "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["bits_per_byte"] > 0
+    refused(3, "name files with --on", "evaluate", run)
+    for verb in (["describe", run], ["runs", "show", run], ["pack", run, "--out", str(tmp_path / "packed")]):
+        assert regard(*verb).code == 0, verb
+    refused(3, "from=", "train", run, "--resume")
+    words = [f"from={run}", f"data.train={text}", "task.context=16", "task.batch_tokens=64", "training.steps=6"]
+    done = regard("train", *words, "training.optimizer.learning_rate=0.01", "--out", str(tmp_path / "tuned"))
+    assert done.code == 0, done.err
+    before, after = (evaluate(one, on=text).facts()["loss"] for one in (run, str(tmp_path / "tuned")))
+    assert after < before
+    refused(3, "no texts to learn from", "train", f"from={run}", "--out", str(tmp_path / "none"))
+
+
+def test_what_cannot_be_imported_leaves_nothing(made: tuple[Path, Done], tmp_path: Path) -> None:
+    refused(3, "no such folder or file", "import", str(tmp_path / "none"), "--out", str(tmp_path / "new"))
+    refused(3, "there is a run already", "import", str(made[0].parent / "llama"), "--out", str(made[0]))
+    assert not (tmp_path / "new").exists()
