@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from regard.decoding.choice import Choice
+from regard.decoding.compiled.few import FewRows
 from regard.decoding.request import Event
 from regard.decoding.search import Active, Search
-from regard.model.assembly import Writer
 
 
 class Group:
@@ -17,14 +17,15 @@ class Group:
     All of a new group have prompts of one length, so none is padded; its first step takes them in whole.
     """
 
-    def __init__(self, model: Writer, search: Search, active: list[Active], device: torch.device) -> None:
-        self.model, self.search = model, search
+    def __init__(self, few: FewRows, search: Search, active: list[Active], device: torch.device) -> None:
+        self.few, self.model, self.search = few, few.model, search
         self.running = search.start(active, device)
         requests = [each.request for each in active]
         self._given = torch.tensor([list(request.prompt) for request in requests], device=device)
         sources = [request.source for request in requests if request.source is not None]
         if sources and len(sources) < len(requests):
             raise ValueError("requests with a source and requests without one cannot be written together")
+        model = self.model
         self._memory = model.start(*_padded(sources, device)) if sources else model.start(rows=len(requests))
         self._fresh = True
 
@@ -38,7 +39,7 @@ class Group:
 
     def step(self, choice: Choice) -> list[Event]:
         """One more token for every row; what is finished leaves."""
-        logits: Tensor = choice.head(self.model.step(self._given, self._memory)[:, -1])
+        logits = self._logits(choice)
         if self._fresh and self.search.hypotheses > 1:
             self._memory.spread(self.search.hypotheses)
             logits = logits.repeat_interleave(self.search.hypotheses, 0)
@@ -47,6 +48,13 @@ class Group:
         if back is not None and len(back):
             self._memory.reorder(back)
         return events
+
+    def _logits(self, choice: Choice) -> Tensor:
+        """What the model says of the next tokens: compiled where rows are few, else by torch."""
+        found = self.few.step(self._given, self._memory, choice.head)
+        if found is None:
+            found = choice.head(self.model.step(self._given, self._memory)[:, -1])
+        return found
 
     def join(self, others: "Sequence[Group]") -> None:
         """Go on together with groups that have taken their first step."""

@@ -1,41 +1,57 @@
 """Matrix products in eight bits, for decoding on a CPU.
 
-Weights are rounded once, a scale for every row; what comes in is rounded at each call, one scale for
-all of it, so results depend a little on what is translated together. The one place that knows torch's
-quantised operators: they are on their way out of torch, and torchao can take over here.
+Weights are rounded once, a scale for every block of columns in a row. As they stand they are what the compiled step of
+a few rows multiplies, with nothing rounded that comes in. For many rows they are packed as torch's products want them:
+seven bits and a scale a row; what comes in is then rounded at each call, one scale for all of it, so results depend a
+little on what is translated together. The one place that knows torch's quantised operators: they are on their way out
+of torch, and torchao can take over here.
 """
 
 from warnings import catch_warnings, simplefilter
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int, Int8
 from torch import Tensor, nn
 
 from regard.errors import InputError
 
+BLOCK = 64  # columns that share a scale: one weight that sticks out spoils no more than these
+FINEST = 127
 MOST = 64  # seven bits for weights, eight for what comes in: AVX2 adds 2 · 64 · 255 in 16 bits, and no more
+LEAST = 1e-12  # of a scale, where all weights are zero
 
 
 class QuantizedLinear(nn.Module):
     """A linear layer in eight bits: y = scale_x · scale_w · (round(x/scale_x) · round(W/scale_w)) + b."""
 
-    def __init__(self, rows: Int8[Tensor, "O I"], scales: Float[Tensor, "O"], bias: Tensor | None) -> None:
+    def __init__(self, rows: Int8[Tensor, "O I"], scales: Float[Tensor, "O b"], bias: Tensor | None) -> None:
         super().__init__()
         self.rows, self.scales, self.bias = rows, scales, bias
         self.in_features, self.out_features = rows.shape[1], rows.shape[0]
-        zeros = torch.zeros(len(scales), dtype=torch.long)
+        weight = self.weight()
+        whole = (weight.abs().amax(1) / MOST).clamp(min=LEAST)
+        seven = (weight / whole[:, None]).round().to(torch.int8)
         with catch_warnings():
             simplefilter("ignore")  # torch announces their end at every use
-            weight = torch._make_per_channel_quantized_tensor(rows, scales.double(), zeros, 0)
-        self._packed = torch.ops.quantized.linear_prepack(weight, bias)
+            zeros = torch.zeros(len(whole), dtype=torch.long)
+            packed = torch._make_per_channel_quantized_tensor(seven, whole.double(), zeros, 0)
+        self._packed = torch.ops.quantized.linear_prepack(packed, bias)
 
     @classmethod
     def of(cls, linear: nn.Linear) -> "QuantizedLinear":
         """The same layer with its weights rounded."""
         weight = linear.weight.detach()
-        scales = (weight.abs().amax(1) / MOST).clamp(min=1e-12)
-        rows = (weight / scales[:, None]).round().to(torch.int8)
+        size = weight.shape[1]
+        blocks = F.pad(weight, (0, -size % BLOCK)).unflatten(1, (-1, BLOCK))
+        scales = (blocks.abs().amax(2) / FINEST).clamp(min=LEAST)
+        rows = (blocks / scales[..., None]).round().to(torch.int8).flatten(1)[:, :size].contiguous()
         return cls(rows, scales, None if linear.bias is None else linear.bias.detach())
+
+    def weight(self) -> Float[Tensor, "O I"]:
+        """The rounded weights as numbers."""
+        scales = self.scales.repeat_interleave(BLOCK, 1)[:, : self.in_features]
+        return self.rows * scales
 
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
         _refuse(x.device)

@@ -23,6 +23,7 @@ SOURCE = Path(__file__).parent / "source"
 MAKER = "regard.decoding.compiled.source.make"
 SWITCH = "REGARD_COMPILED"
 LARGEST = 2**24
+OWNERS: list[Any] = []  # with whoever owns it, machine code would go
 RESULT, ERROR = bytes(64), bytes(64)  # numba's functions write there what they give back: nothing
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -37,7 +38,6 @@ class MachineCode:
         self._lock = Lock()
         self._code: Code | None = None
         self._file: Path | None = None
-        self._engine: Any = None
         self._maker: subprocess.Popen[bytes] | None = None
         self._hopeless = not wanted()
 
@@ -62,7 +62,7 @@ class MachineCode:
         self._file = self._file or cache("compiled") / f"step-{digest()}.code"
         found = read(self._file)
         if found is not None:
-            self._engine, self._code = loaded(*found)
+            self._code = loaded(*found)
             used(self._file)
         elif self._maker is not None or not private(self._file.parent):
             self._hopeless = True  # it was tried, or must not be
@@ -111,8 +111,8 @@ def read(file: Path) -> tuple[str, bytes] | None:
     return (name.decode("ascii", "replace"), code) if sha256(code).hexdigest().encode() == checked else None
 
 
-def loaded(name: str, code: bytes) -> tuple[Any, Code]:
-    """Machine code in memory, and whoever owns it."""
+def loaded(name: str, code: bytes) -> Code:
+    """Machine code as a function; it stays until the process ends."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -122,7 +122,8 @@ def loaded(name: str, code: bytes) -> tuple[Any, Code]:
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
-    return engine, partial(kind(engine.get_function_address(name)), RESULT, ERROR)
+    OWNERS.append(engine)
+    return partial(kind(engine.get_function_address(name)), RESULT, ERROR)
 
 
 MACHINE_CODE = MachineCode()

@@ -30,8 +30,11 @@ class Stepper:
         self._past = PastTable(self._plan)
         self._bench = Bench()
 
-    def step(self, tokens: Int[Tensor, "R 1"], memory: Memory, head: nn.Module) -> Float[Tensor, "R V"] | None:
-        """The logits after one more token in every row; None, and nothing done, where only torch can do this."""
+    def step(self, tokens: Int[Tensor, "R 1"], memory: Memory, head: nn.Module | None) -> Float[Tensor, "R V"] | None:
+        """The logits after one more token in every row, or without a head the states.
+
+        None, and nothing done, where only torch can do this.
+        """
         try:
             self._check(tokens, memory)
             self._know(head)
@@ -49,18 +52,20 @@ class Stepper:
         need(tokens.shape == (memory.rows, 1) and memory.rows > 0 and memory.length > 0)
         need(not torch.is_grad_enabled() and not is_rounded(CPU) and self._plan.holds)
 
-    def _know(self, head: nn.Module) -> None:
+    def _know(self, head: nn.Module | None) -> None:
         """Look at the head, unless it is the one of the step before."""
         if head is self._head and not self._head_weights.moved:
             return
-        self._head, self._head_weights = None, Weights()
-        words = head.out_features
-        assert isinstance(words, int)
-        self._matrix = self._head_weights.matrix(head, words, int(self._plan.call[at.WIDTH]))
-        self._head, self._words = head, words
+        weights, words = Weights(), 0
+        self._head, self._matrix = None, (0, 0, 0)
+        if head is not None:
+            assert isinstance(head.out_features, int)
+            words = head.out_features
+            self._matrix = weights.matrix(head, words, int(self._plan.call[at.WIDTH]))
+        self._head, self._head_weights, self._words = head, weights, words
 
     def _run(self, x: Float[Tensor, "R 1 D"], rows: Table) -> Float[Tensor, "R V"]:
-        plan, bench, out = self._plan, self._bench, torch.empty(len(x), self._words)
+        plan, bench, out = self._plan, self._bench, torch.empty(len(x), self._words or x.shape[2])
         call, past = plan.call.copy(), self._past.table.copy()  # who comes late must find the tables of its own step
         tickets = np.zeros((at.PHASES * int(call[at.LAYERS]) + 1) * at.LINE + at.LINE, np.int64)
         span = int(max((rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1, rows[:, at.SOURCE_LENGTH].max()))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from regard.decoding.compiled import layout as at
 from regard.model.head import SelectedRows
-from regard.model.quantize import QuantizedLinear
+from regard.model.quantize import BLOCK, QuantizedLinear
 
 
 class NotCoveredError(Exception):
@@ -46,6 +46,7 @@ class Weights:
         """Where weights, scales and bias of a product are; it must be of this size."""
         need(linear is not None and not linear._forward_hooks and not linear._forward_pre_hooks)
         if isinstance(linear, QuantizedLinear):
+            need(BLOCK == at.BLOCK)
             rows = self.address(linear.rows, outputs, inputs, kind=torch.int8)
             scales = self.address(linear.scales, outputs, -(-inputs // at.BLOCK))
             return rows, scales, self.address(linear.bias, outputs)
