@@ -16,7 +16,7 @@ class PastTable:
     """Addresses of keys and values, looked at again only where an entry has taken others."""
 
     def __init__(self, plan: Plan) -> None:
-        self._call = plan.call.tolist()
+        self._call = plan.call
         layers = self._call[at.LAYERS]
         self.table = np.zeros((layers, at.PAST_SIZE), np.int64)
         self._kept: list[tuple[Tensor, ...]] = [()] * layers

@@ -36,14 +36,14 @@ class Plan:
         self.decoder, self.target, self.positions = decoder, model.target, decoder.positions
         self.weights = Weights()
         self.layers = np.zeros((len(decoder.layers), at.LAYER_SIZE), np.int64)
-        self.call, self.numbers = np.zeros(at.CALL_SIZE, np.int64), np.zeros(3, np.float32)
+        self.call, self.numbers = [0] * at.CALL_SIZE, np.zeros(3, np.float32)
         self._sizes(decoder)
         for row, layer in zip(self.layers, decoder.layers, strict=True):
             self._layer(row, layer)
         if self.call[at.CLOSES]:
             self.call[at.CLOSE_NORM : at.CLOSE_NORM + at.NORM] = self._norm(decoder.close)
         self.call[at.LAYER_TABLE], self.call[at.NUMBERS] = self.layers.ctypes.data, self.numbers.ctypes.data
-        self.slopes = decoder.positions.slopes(int(self.call[at.HEADS]))
+        self.slopes = decoder.positions.slopes(self.call[at.HEADS])
         if self.slopes is not None:
             self.call[at.SLOPES] = self.slopes.data_ptr()
         self.taps = [each.tap for layer in decoder.layers for each in (layer.attention, layer.cross) if each]
@@ -67,23 +67,23 @@ class Plan:
         call[at.LAYERS], call[at.WIDTH] = len(decoder.layers), decoder.out_width
         call[at.HEADS], call[at.GROUPS], call[at.HEAD_WIDTH] = heads(attention)
         if layer.cross is not None:
-            call[at.CROSS_HEADS : at.CROSS_HEAD_WIDTH + 1] = heads(layer.cross)
+            call[at.CROSS_HEADS], call[at.CROSS_GROUPS], call[at.CROSS_HEAD_WIDTH] = heads(layer.cross)
             self.numbers[at.CROSS_SCALE] = layer.cross.scale
         call[at.ACTIVATION], call[at.HIDDEN] = activation(layer.mlp)
         call[at.NORM_KIND], call[at.RESIDUAL] = NORMS[type(norm)], RESIDUALS[type(layer.around_mlp)]
-        call[at.CLOSES] = type(decoder.close) is not nn.Identity
+        call[at.CLOSES] = int(type(decoder.close) is not nn.Identity)
         need(not call[at.CLOSES] or type(decoder.close) is type(norm))
         self.numbers[at.EPS], self.numbers[at.SCALE] = norm.eps, attention.scale
 
     def _layer(self, row: "np.ndarray[tuple[int], np.dtype[np.int64]]", layer: TransformerLayer) -> None:
         """The weights of one layer, if it is made as the first one is."""
-        call, width = self.call, int(self.call[at.WIDTH])
+        call, width = self.call, self.call[at.WIDTH]
         attention, cross, mlp = layer.attention, layer.cross, layer.mlp
         need(type(layer) is TransformerLayer and type(attention) is Multihead)
-        need(heads(attention) == tuple(call[at.HEADS : at.HEAD_WIDTH + 1]) and activation(mlp)[0] == call[at.ACTIVATION])
-        need(activation(mlp)[1] == call[at.HIDDEN] and np.float32(attention.scale) == self.numbers[at.SCALE])
-        inside, groups, hidden = (int(n) for n in (call[at.HEADS], call[at.GROUPS], call[at.HIDDEN]))
-        inside, groups = inside * int(call[at.HEAD_WIDTH]), groups * int(call[at.HEAD_WIDTH])
+        inside, groups = call[at.HEADS] * call[at.HEAD_WIDTH], call[at.GROUPS] * call[at.HEAD_WIDTH]
+        hidden, across = call[at.HIDDEN], call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
+        need(heads(attention) == tuple(call[at.HEADS : at.HEAD_WIDTH + 1]) and self._scales(attention, at.SCALE))
+        need(activation(mlp) == (call[at.ACTIVATION], hidden))
         matrices = {
             at.QUERY: (attention.query, inside, width),
             at.KEY_VALUE: (attention.key_value, 2 * groups, width),
@@ -95,8 +95,7 @@ class Plan:
         need((cross is not None) == bool(call[at.CROSS_HEADS]))
         if cross is not None:
             need(type(cross) is Multihead and heads(cross) == tuple(call[at.CROSS_HEADS : at.CROSS_HEAD_WIDTH + 1]))
-            need(np.float32(cross.scale) == self.numbers[at.CROSS_SCALE])
-            across = int(call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH])
+            need(self._scales(cross, at.CROSS_SCALE))
             matrices |= {at.CROSS_QUERY: (cross.query, across, width), at.CROSS_OUTPUT: (cross.output, width, across)}
             arounds[at.NORM_CROSS] = layer.around_cross
         for place, matrix in matrices.items():
@@ -105,11 +104,14 @@ class Plan:
             need(RESIDUALS.get(type(around)) == call[at.RESIDUAL])
             row[place : place + at.NORM] = self._norm(around.norm)
 
+    def _scales(self, attention: Multihead, place: int) -> bool:
+        return bool(np.float32(attention.scale) == self.numbers[place])
+
     def _norm(self, norm: nn.Module) -> list[int]:
         need(NORMS.get(type(norm)) == self.call[at.NORM_KIND])
         assert isinstance(norm, LayerNorm | RmsNorm)
-        need(np.float32(norm.eps) == self.numbers[at.EPS])
-        bias, width = norm.bias if isinstance(norm, LayerNorm) else None, int(self.call[at.WIDTH])
+        need(bool(np.float32(norm.eps) == self.numbers[at.EPS]))
+        bias, width = norm.bias if isinstance(norm, LayerNorm) else None, self.call[at.WIDTH]
         return [self.weights.address(norm.weight, width), self.weights.address(bias, width)]
 
 

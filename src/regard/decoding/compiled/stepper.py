@@ -61,13 +61,13 @@ class Stepper:
         if head is not None:
             assert isinstance(head.out_features, int)
             words = head.out_features
-            self._matrix = weights.matrix(head, words, int(self._plan.call[at.WIDTH]))
+            self._matrix = weights.matrix(head, words, self._plan.call[at.WIDTH])
         self._head, self._head_weights, self._words = head, weights, words
 
     def _run(self, x: Float[Tensor, "R 1 D"], rows: Table) -> Float[Tensor, "R V"]:
         plan, bench, out = self._plan, self._bench, torch.empty(len(x), self._words or x.shape[2])
-        call, past = plan.call.copy(), self._past.table.copy()  # who comes late must find the tables of its own step
-        tickets = np.zeros((at.PHASES * int(call[at.LAYERS]) + 1) * at.LINE + at.LINE, np.int64)
+        call, past = np.array(plan.call), self._past.table.copy()  # who comes late must find the tables of its own step
+        tickets = np.zeros((at.PHASES * plan.call[at.LAYERS] + 1) * at.LINE + at.LINE, np.int64)
         span = int(max((rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1, rows[:, at.SOURCE_LENGTH].max()))
         team = threads()
         bench.lay(plan, len(x), span, team)
@@ -84,7 +84,7 @@ class Stepper:
 
     def _turns(self, needed: int, like: Tensor) -> Tensor | None:
         positions = self._plan.positions
-        return positions.table(int(self._plan.call[at.HEAD_WIDTH]), needed, like) if isinstance(positions, Rotary) else None
+        return positions.table(self._plan.call[at.HEAD_WIDTH], needed, like) if isinstance(positions, Rotary) else None
 
 
 class Bench:
@@ -102,7 +102,7 @@ class Bench:
             self.rooms = self.rooms[:team]
             return
         rows, span = max(rows, self._size[0]), max(2 * span, self._size[1])
-        call = plan.call.tolist()
+        call = plan.call
         inside, across = call[at.HEADS] * call[at.HEAD_WIDTH], call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
         both = inside + 2 * call[at.GROUPS] * call[at.HEAD_WIDTH]
         own = max(rows * call[at.WIDTH], 2 * max(call[at.HEAD_WIDTH], call[at.CROSS_HEAD_WIDTH]) + span)
