@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.commands.show import columns, console
 from regard.decoding.compiled.machine_code import MACHINE_CODE
@@ -65,9 +65,9 @@ def read_speed() -> float:
 
 def bytes_read(model: Writer, int8: bool) -> int:
     """Of the weights, by one step: all matrices once."""
-    matrices = sum(weight.numel() for weight in model.decoder.parameters() if weight.ndim == 2)
-    matrices -= sum(weight.numel() for weight in model.decoder.positions.parameters())  # type: ignore[union-attr]
-    return (matrices + model.head.weight.numel()) * (4 if not int8 else 1) + (matrices // 16 if int8 else 0)
+    linear = [part for part in (*model.decoder.modules(), model.head) if isinstance(part, nn.Linear)]
+    weights = sum(part.weight.numel() for part in linear)
+    return weights + weights // 16 if int8 else 4 * weights
 
 
 class Turns:

@@ -78,7 +78,11 @@ def test_any_window(width: int, first: int, code: Code) -> None:
 def test_any_sizes(code: Code, data: Any) -> None:
     """Heads, widths and words of awkward sizes; prompts and steps of any number; logits too."""
     prime = st.sampled_from([1, 2, 3, 5, 7, 11, 13, 17])
-    groups, shared, half = data.draw(st.sampled_from([1, 2, 3])), data.draw(st.sampled_from([1, 2, 3])), data.draw(prime)
+    groups, shared, half = (
+        data.draw(st.sampled_from([1, 2, 3])),
+        data.draw(st.sampled_from([1, 2, 3])),
+        data.draw(prime),
+    )
     attention = small("attention", "multihead", heads=groups * shared, kv_heads=groups, head_width=2 * half)
     mlp = data.draw(st.sampled_from([{"kind": "relu"}, {"kind": "gelu", "approximate": "tanh"}, {"kind": "swiglu"}]))
     decoder = small(

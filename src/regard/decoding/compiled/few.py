@@ -1,4 +1,4 @@
-"""Which steps are compiled: those of a few rows on a CPU, of models that are covered, once the machine code is there."""
+"""Which steps are compiled: those of a few rows on a CPU, of models that are covered, once there is machine code."""
 
 import torch
 from jaxtyping import Float, Int

@@ -16,8 +16,7 @@ class PastTable:
     """Addresses of keys and values, looked at again only where an entry has taken others."""
 
     def __init__(self, plan: Plan) -> None:
-        self._call = plan.call
-        layers = self._call[at.LAYERS]
+        self._shape, layers = plan.shape, plan.layers
         self.table = np.zeros((layers, at.PAST_SIZE), np.int64)
         self._kept: list[tuple[Tensor, ...]] = [()] * layers
         self._read: list[tuple[Tensor, ...]] = [()] * layers
@@ -31,7 +30,7 @@ class PastTable:
         first = past[0].claim(where)
         need(first is not None)
         assert first is not None
-        shape = (memory.rows // first.share, self._call[at.GROUPS], self._call[at.HEAD_WIDTH])
+        shape = (memory.rows // first.share, self._shape.heads.groups, self._shape.heads.width)
         certain(first.keys.shape[0] == shape[0])
         self._note(0, first, shape)
         for layer, entry in enumerate(past[1:], 1):
@@ -44,7 +43,7 @@ class PastTable:
 
     def _meet(self, memory: Memory) -> None:
         """Whether this is a memory that the machine code can read, asked before anything is changed."""
-        layers, crosses = len(self.table), len(self.table) if self._call[at.CROSS_HEADS] else 0
+        layers, crosses = len(self.table), len(self.table) if self._shape.cross.all else 0
         need(len(memory.layers) == layers and all(isinstance(entry, Past) for entry in memory.layers))
         need(len(memory.cross) == crosses and all(type(entry) is SourceKeysValues for entry in memory.cross))
         for tensor in (tensor for entry in memory for tensor in entry.tensors()):
@@ -64,7 +63,7 @@ class PastTable:
             if entry.held is not self._read[layer]:
                 keys, values = entry.held
                 sources = memory.rows // memory.share
-                shape = (sources, self._call[at.CROSS_GROUPS], self._call[at.CROSS_HEAD_WIDTH])
+                shape = (sources, self._shape.cross.groups, self._shape.cross.width)
                 self.table[layer, at.SOURCE_KEYS :] = place(keys, values, shape)
                 self._read[layer] = entry.held
 

@@ -30,7 +30,7 @@ class Stepper:
         self._past = PastTable(self._plan)
         self._bench = Bench()
 
-    def step(self, tokens: Int[Tensor, "R 1"], memory: Memory, head: nn.Module | None) -> Float[Tensor, "R V"] | None:
+    def step(self, tokens: Int[Tensor, "R T"], memory: Memory, head: nn.Module | None) -> Float[Tensor, "R V"] | None:
         """The logits after one more token in every row, or without a head the states.
 
         None, and nothing done, where only torch can do this.
@@ -40,7 +40,7 @@ class Stepper:
             self._know(head)
             where = memory.where(1)
             x = self._plan.positions.embed(self._plan.target(tokens), where)
-            need(x.dtype == torch.float32 and x.is_contiguous() and x.shape[2] == self._plan.call[at.WIDTH])
+            need(x.dtype == torch.float32 and x.is_contiguous() and x.shape[2] == self._plan.width)
             claim = self._past.claim(memory, where)
         except NotCoveredError:
             return None
@@ -61,14 +61,16 @@ class Stepper:
         if head is not None:
             assert isinstance(head.out_features, int)
             words = head.out_features
-            self._matrix = weights.matrix(head, words, self._plan.call[at.WIDTH])
+            self._matrix = weights.matrix(head, words, self._plan.width)
         self._head, self._head_weights, self._words = head, weights, words
 
     def _run(self, x: Float[Tensor, "R 1 D"], rows: Table) -> Float[Tensor, "R V"]:
         plan, bench, out = self._plan, self._bench, torch.empty(len(x), self._words or x.shape[2])
         call, past = np.array(plan.call), self._past.table.copy()  # who comes late must find the tables of its own step
-        tickets = np.zeros((at.PHASES * plan.call[at.LAYERS] + 1) * at.LINE + at.LINE, np.int64)
-        span = int(max((rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1, rows[:, at.SOURCE_LENGTH].max()))
+        tickets = np.zeros((at.PHASES * plan.layers + 1) * at.LINE + at.LINE, np.int64)
+        span = int(
+            max((rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1, rows[:, at.SOURCE_LENGTH].max())
+        )
         team = threads()
         bench.lay(plan, len(x), span, team)
         call[at.CALL], call[at.ROWS], call[at.WORDS] = call.ctypes.data, len(x), self._words
@@ -84,7 +86,7 @@ class Stepper:
 
     def _turns(self, needed: int, like: Tensor) -> Tensor | None:
         positions = self._plan.positions
-        return positions.table(self._plan.call[at.HEAD_WIDTH], needed, like) if isinstance(positions, Rotary) else None
+        return positions.table(self._plan.shape.heads.width, needed, like) if isinstance(positions, Rotary) else None
 
 
 class Bench:
@@ -102,11 +104,10 @@ class Bench:
             self.rooms = self.rooms[:team]
             return
         rows, span = max(rows, self._size[0]), max(2 * span, self._size[1])
-        call = plan.call
-        inside, across = call[at.HEADS] * call[at.HEAD_WIDTH], call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
-        both = inside + 2 * call[at.GROUPS] * call[at.HEAD_WIDTH]
-        own = max(rows * call[at.WIDTH], 2 * max(call[at.HEAD_WIDTH], call[at.CROSS_HEAD_WIDTH]) + span)
-        sizes = [rows * max(both, across), rows * max(inside, across), 2 * rows * call[at.HIDDEN], *[own] * team]
+        heads, cross = plan.shape.heads, plan.shape.cross
+        asked = max(heads.inside + 2 * heads.groups * heads.width, cross.inside)
+        own = max(rows * plan.width, 2 * max(heads.width, cross.width) + span)
+        sizes = [rows * asked, rows * max(heads.inside, cross.inside), 2 * rows * plan.shape.hidden, *[own] * team]
         self._arrays = [np.zeros(size + 32, np.float32) for size in sizes]
         self.asked, self.mixed, self.inner, *self.rooms = (-(-array.ctypes.data // 64) * 64 for array in self._arrays)
         self._size = (rows, span, team)

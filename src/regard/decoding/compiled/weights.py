@@ -1,7 +1,5 @@
 """Tensors that the machine code reads by their addresses."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 

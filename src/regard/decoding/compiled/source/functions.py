@@ -21,7 +21,7 @@ P, E1, E2, E3, E4, E5 = (
 
 @njit(**EXACT)
 def exp(x):
-    """e^x = 2^n · e^r with a whole n and |r| ≤ ln 2 / 2, where a polynomial is exact to a few units in the last place."""
+    """e^x = 2^n · e^r with a whole n and |r| ≤ ln 2 / 2, where a polynomial is exact to the last places."""
     x = LEAST if x < LEAST else x
     x = MOST if x > MOST else x
     shifted = x * TO_TWO + SHIFT

@@ -164,7 +164,7 @@ def ending(call, phase, scratch):
 def step(address, scratch):
     """All layers and the head. `address` is that of the call's table; `scratch` is this thread's own room."""
     call = whole(address)
-    phase, width, source = 0, call[at.WIDTH], call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
+    phase, source = 0, call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
     for number in range(call[at.LAYERS]):
         layer = call[at.LAYER_TABLE] + 8 * number * at.LAYER_SIZE
         past = call[at.PAST_TABLE] + 8 * number * at.PAST_SIZE
