@@ -29,7 +29,7 @@ def coverable(case: Case) -> bool:
     """What the machine code is made for: all of the menu's Transformer decoders with these attentions and MLPs."""
     decoder = case.table["decoder"]
     cross = decoder["cross"]["kind"] if case.table["kind"] == "seq2seq" else "multihead"
-    return decoder["attention"]["kind"] == cross == "multihead" and decoder["mlp"]["kind"] != "experts"
+    return decoder["attention"]["kind"] == cross == "multihead"
 
 
 LANGUAGE_MODELS = of_transformers([*decoders(), *varied("decoder", "language_model")])

@@ -46,7 +46,7 @@ def marked(tensor: Tensor) -> tuple[Tensor, Tensor]:
     """The same numbers inside a larger tensor, so that whatever is written beside them is seen."""
     larger = torch.full([size + 6 for size in tensor.shape], MARK)
     inside = larger[tuple(slice(3, 3 + size) for size in tensor.shape)]
-    inside.copy_(tensor)
+    inside.copy_(tensor.nan_to_num())  # where nothing is held yet, anything may stand
     return inside, larger
 
 

@@ -18,8 +18,11 @@ NORM = 2  # address of the weight; of the bias, or 0
     CROSS_HEADS,  # 0: no source
     CROSS_GROUPS,
     CROSS_HEAD_WIDTH,
-    HIDDEN,
     ACTIVATION,
+    HIDDEN,
+    EXPERTS,  # 0: one MLP for all
+    ACTIVE,  # of them
+    AMONG_ALL,  # whether an expert counts its share among all
     NORM_KIND,
     RESIDUAL,
     CLOSES,  # whether a norm ends the stack
@@ -36,6 +39,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     ASKED,  # … queries, keys and values, …
     MIXED,  # … what attention found, …
     INNER,  # … the inside of an MLP, …
+    CHOSEN,  # … the experts of each row, …
     OUT,  # … states or logits
     CLOSE_NORM,
     _,
@@ -43,14 +47,14 @@ NORM = 2  # address of the weight; of the bias, or 0
     _,
     _,
     CALL_SIZE,
-) = range(35)
+) = range(39)
 
 # numbers that are not whole
 EPS, SCALE, CROSS_SCALE = range(3)
 
 # a layer: matrices and norms
-QUERY, KEY_VALUE, OUTPUT, CROSS_QUERY, CROSS_OUTPUT, UP, DOWN = range(0, 7 * MATRIX, MATRIX)
-NORM_ATTENTION, NORM_CROSS, NORM_MLP, LAYER_SIZE = range(7 * MATRIX, 7 * MATRIX + 4 * NORM, NORM)
+QUERY, KEY_VALUE, OUTPUT, CROSS_QUERY, CROSS_OUTPUT, UP, DOWN, ROUTE = range(0, 8 * MATRIX, MATRIX)
+NORM_ATTENTION, NORM_CROSS, NORM_MLP, LAYER_SIZE = range(8 * MATRIX, 8 * MATRIX + 4 * NORM, NORM)
 
 # what a layer remembers: addresses, and strides counted in numbers
 (

@@ -8,7 +8,7 @@ from regard.decoding.compiled.shape import norm_of, shape_of
 from regard.decoding.compiled.weights import Weights, need
 from regard.model.assembly import Embedding, Writer
 from regard.model.attention import Multihead
-from regard.model.mlp import Gelu, Relu, Swiglu
+from regard.model.mlp import Experts, Gelu, Mlp, Relu, Swiglu
 from regard.model.norms import LayerNorm, RmsNorm
 from regard.model.positions import Alibi, Learned, Nowhere, Rotary, Sinusoidal
 from regard.model.transformer import TransformerDecoder
@@ -51,7 +51,7 @@ class Plan:
         call[at.LAYERS], call[at.WIDTH] = self.layers, self.width
         call[at.HEADS : at.HEAD_WIDTH + 1] = shape.heads[:3]
         call[at.CROSS_HEADS : at.CROSS_HEAD_WIDTH + 1] = shape.cross[:3]
-        call[at.HIDDEN], call[at.ACTIVATION] = shape.hidden, shape.activation
+        call[at.ACTIVATION : at.AMONG_ALL + 1] = shape.mlp
         call[at.NORM_KIND], call[at.RESIDUAL] = shape.around.norm, shape.around.residual
         call[at.LAYER_TABLE], call[at.NUMBERS] = self._lines.ctypes.data, self._numbers.ctypes.data
         call[at.SLOPES] = 0 if self._slopes is None else self._slopes.data_ptr()
@@ -62,17 +62,14 @@ class Plan:
     def _layer(self, layer: TransformerLayer) -> list[int]:
         """The weights of one layer, which is made as the first one is."""
         need(shape_of(layer) == self.shape)
-        heads, hidden, width, line = self.shape.heads, self.shape.hidden, self.width, [0] * at.LAYER_SIZE
-        attention, cross, mlp = layer.attention, layer.cross, layer.mlp
+        heads, width, line = self.shape.heads, self.width, [0] * at.LAYER_SIZE
+        attention, cross = layer.attention, layer.cross
         assert isinstance(attention, Multihead)
-        assert isinstance(mlp, Relu | Gelu | Swiglu)
-        up, outputs = (mlp.gate_up, 2 * hidden) if isinstance(mlp, Swiglu) else (mlp.up, hidden)
+        line[at.UP : at.ROUTE + at.MATRIX] = self._mlp(layer.mlp)
         matrices: dict[int, tuple[nn.Module, int, int]] = {
             at.QUERY: (attention.query, heads.inside, width),
             at.KEY_VALUE: (attention.key_value, 2 * heads.groups * heads.width, width),
             at.OUTPUT: (attention.output, width, heads.inside),
-            at.UP: (up, outputs, width),
-            at.DOWN: (mlp.down, width, hidden),
         }
         norms = {at.NORM_ATTENTION: layer.around_attention.norm, at.NORM_MLP: layer.around_mlp.norm}
         if cross is not None and layer.around_cross is not None:
@@ -85,6 +82,18 @@ class Plan:
         for place, norm in norms.items():
             line[place : place + at.NORM] = self._norm(norm)
         return line
+
+    def _mlp(self, mlp: Mlp) -> list[int]:
+        """Its matrices, up, down and the router's; those of all experts follow each other."""
+        inside, width, weights = self.shape.mlp, self.width, self.weights
+        outputs = 2 * inside.hidden if inside.activation == at.SWIGLU else inside.hidden
+        if isinstance(mlp, Experts):
+            up = weights.address(mlp.up, inside.experts, outputs, width)
+            down = weights.address(mlp.down, inside.experts, width, inside.hidden)
+            return [up, 0, 0, down, 0, 0, *weights.matrix(mlp.route, inside.experts, width)]
+        assert isinstance(mlp, Relu | Gelu | Swiglu)
+        first = mlp.gate_up if isinstance(mlp, Swiglu) else mlp.up
+        return [*weights.matrix(first, outputs, width), *weights.matrix(mlp.down, width, inside.hidden), 0, 0, 0]
 
     def _norm(self, norm: nn.Module) -> list[int]:
         need(norm_of(norm) == self.shape.around[1:])

@@ -7,7 +7,7 @@ from torch import nn
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.weights import need
 from regard.model.attention import Attention, Multihead
-from regard.model.mlp import Gelu, Mlp, Relu, Swiglu
+from regard.model.mlp import Experts, Gelu, Mlp, Relu, Swiglu
 from regard.model.norms import LayerNorm, RmsNorm
 from regard.model.residual import NoResidual, Post, Pre, Residual
 from regard.model.transformer.layer import TransformerLayer
@@ -15,6 +15,7 @@ from regard.model.transformer.layer import TransformerLayer
 NORMS: dict[type, int] = {LayerNorm: at.LAYER_NORM, RmsNorm: at.RMS_NORM}
 RESIDUALS: dict[type, int] = {Pre: at.PRE, Post: at.POST, NoResidual: at.NO_RESIDUAL}
 GELUS = {"gelu": at.GELU, "gelu_tanh": at.GELU_TANH}
+EXPERTS = {"relu": at.RELU, "gelu": at.GELU, "swiglu": at.SWIGLU}
 
 
 class Heads(NamedTuple):
@@ -39,13 +40,22 @@ class Around(NamedTuple):
     eps: float
 
 
+class Inside(NamedTuple):
+    """An MLP: its activation, its width; of experts how many, how many at once, and whether shares are among all."""
+
+    activation: int
+    hidden: int
+    experts: int = 0
+    active: int = 0
+    among_all: int = 0
+
+
 class Shape(NamedTuple):
     """One layer; without a source `cross` has no heads."""
 
     heads: Heads
     cross: Heads
-    activation: int
-    hidden: int
+    mlp: Inside
     around: Around
 
 
@@ -55,7 +65,7 @@ def shape_of(layer: TransformerLayer) -> Shape:
     cross = Heads() if layer.cross is None else heads_of(layer.cross)
     arounds = [around_of(each) for each in (layer.around_attention, layer.around_cross, layer.around_mlp) if each]
     need(len(set(arounds)) == 1)
-    return Shape(heads_of(layer.attention), cross, *activation_of(layer.mlp), arounds[0])
+    return Shape(heads_of(layer.attention), cross, inside_of(layer.mlp), arounds[0])
 
 
 def heads_of(attention: Attention) -> Heads:
@@ -79,9 +89,11 @@ def norm_of(norm: nn.Module) -> tuple[int, float]:
     return NORMS[type(norm)], norm.eps
 
 
-def activation_of(mlp: Mlp) -> tuple[int, int]:
-    """Which activation, and how many numbers go through it."""
-    need(type(mlp) in (Relu, Gelu, Swiglu))
-    assert isinstance(mlp, Relu | Gelu | Swiglu)
+def inside_of(mlp: Mlp) -> Inside:
+    """What is inside an MLP, or inside each of many."""
+    need(type(mlp) in (Relu, Gelu, Swiglu, Experts))
+    assert isinstance(mlp, Relu | Gelu | Swiglu | Experts)
+    if isinstance(mlp, Experts):
+        return Inside(EXPERTS[mlp.activation], mlp.down.shape[2], mlp.experts, mlp.active, int(mlp.among_all))
     kind = GELUS[mlp.activation] if isinstance(mlp, Gelu) else at.RELU if isinstance(mlp, Relu) else at.SWIGLU
-    return kind, mlp.down.in_features
+    return Inside(kind, mlp.down.in_features)

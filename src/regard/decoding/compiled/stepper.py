@@ -79,6 +79,7 @@ class Stepper:
         call[at.TICKETS] = -(-tickets.ctypes.data // (8 * at.LINE)) * 8 * at.LINE
         call[at.X], call[at.OUT] = x.data_ptr(), out.data_ptr()
         call[at.ASKED], call[at.MIXED], call[at.INNER] = bench.asked, bench.mixed, bench.inner
+        call[at.CHOSEN] = bench.chosen
         turns = self._turns(int(rows[:, at.POSITION].max()) + 1, x)
         call[at.TURNS] = 0 if turns is None else turns.data_ptr()
         TEAM.run(self._code, int(call[at.CALL]), bench.rooms, (call, past, tickets, rows, plan))
@@ -93,7 +94,7 @@ class Bench:
     """Room for what threads write on the way: for each other, and each for itself."""
 
     def __init__(self) -> None:
-        self.asked = self.mixed = self.inner = 0
+        self.asked = self.mixed = self.inner = self.chosen = 0
         self.rooms: list[int] = []
         self._size = (0, 0, 0)
         self._arrays: list[np.ndarray[tuple[int], np.dtype[np.float32]]] = []
@@ -106,8 +107,15 @@ class Bench:
         rows, span = max(rows, self._size[0]), max(2 * span, self._size[1])
         heads, cross = plan.shape.heads, plan.shape.cross
         asked = max(heads.inside + 2 * heads.groups * heads.width, cross.inside)
-        own = max(rows * plan.width, 2 * max(heads.width, cross.width) + span)
-        sizes = [rows * asked, rows * max(heads.inside, cross.inside), 2 * rows * plan.shape.hidden, *[own] * team]
+        inside, active = plan.shape.mlp, max(1, plan.shape.mlp.active)
+        own = max(
+            rows * plan.width + 2 * at.MATRIX + 2 + rows * active + inside.experts,
+            2 * max(heads.width, cross.width) + span,
+        )
+        sizes = [rows * asked, rows * max(heads.inside, cross.inside), 2 * rows * active * inside.hidden]
+        sizes += [2 * rows * active, *[own] * team]
         self._arrays = [np.zeros(size + 32, np.float32) for size in sizes]
-        self.asked, self.mixed, self.inner, *self.rooms = (-(-array.ctypes.data // 64) * 64 for array in self._arrays)
+        self.asked, self.mixed, self.inner, self.chosen, *self.rooms = (
+            -(-array.ctypes.data // 64) * 64 for array in self._arrays
+        )
         self._size = (rows, span, team)

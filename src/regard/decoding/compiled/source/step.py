@@ -4,6 +4,7 @@ from numba import njit
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.attention import attend, attend_source
+from regard.decoding.compiled.source.experts import expand, gather, route
 from regard.decoding.compiled.source.functions import activate
 from regard.decoding.compiled.source.norms import norm
 from regard.decoding.compiled.source.products import multiply
@@ -87,21 +88,26 @@ def expanding(call, phase, layer, scratch):
     """The first product of an MLP and its activation. A gate stands behind the rest of INNER."""
     counter, rows, size, hidden = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.HIDDEN]
     kind, matrix, inner = call[at.ACTIVATION], whole(layer + 8 * at.UP), call[at.INNER]
-    gates = inner + 4 * rows * hidden
-    pieces = (hidden + PIECE - 1) // PIECE
+    gates, experts = inner + 4 * rows * hidden, call[at.EXPERTS] > 0
+    each = (hidden + PIECE - 1) // PIECE
+    pieces = each * rows * call[at.ACTIVE] if experts else each
     ready, given = False, call[at.X]
     piece = take(counter)
     while piece < pieces:
         if not ready:
             given, ready = normed(call, layer + 8 * at.NORM_MLP, scratch), True
-        start = piece * PIECE
+            if experts:
+                route(call, layer, given, scratch)
+        start = piece % each * PIECE
         stop = min(hidden, start + PIECE)
-        if kind == at.SWIGLU:
+        if experts:
+            expand(call, layer, given, piece // each, start, stop, scratch)
+        elif kind == at.SWIGLU:
             multiply(matrix, given, rows, size, start, stop, gates, hidden, 0)
             multiply(matrix, given, rows, size, hidden + start, hidden + stop, inner - 4 * hidden, hidden, 0)
         else:
             multiply(matrix, given, rows, size, start, stop, inner, hidden, 0)
-        for row in range(rows):
+        for row in range(0 if experts else rows):
             values, gate = floats(inner + 4 * row * hidden), floats(gates + 4 * row * hidden)
             activate(kind, values, gate, start, stop)
         done(counter)
@@ -110,7 +116,7 @@ def expanding(call, phase, layer, scratch):
 
 
 @njit(**FAST)
-def closing(call, phase, matrix, given, size, norm_place):
+def closing(call, phase, matrix, given, size, norm_place, scratch):
     """The last product of a sub-layer, and the way around it: x + F(x), which some norm afterwards."""
     counter, rows, width, x = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.X]
     base = 0 if call[at.RESIDUAL] == at.NO_RESIDUAL else x
@@ -118,7 +124,11 @@ def closing(call, phase, matrix, given, size, norm_place):
     piece = take(counter)
     while piece < pieces:
         start = piece * PIECE
-        multiply(whole(matrix), given, rows, size, start, min(width, start + PIECE), x, width, base)
+        stop = min(width, start + PIECE)
+        if size == 0:
+            gather(call, matrix, start, stop, scratch)
+        else:
+            multiply(whole(matrix), given, rows, size, start, stop, x, width, base)
         done(counter)
         piece = take(counter)
     wait(counter, pieces)
@@ -171,14 +181,19 @@ def step(address, scratch):
         asking(call, phase, layer, scratch, False)
         looking(call, phase + 1, past, scratch, False)
         size = call[at.HEADS] * call[at.HEAD_WIDTH]
-        closing(call, phase + 2, layer + 8 * at.OUTPUT, call[at.MIXED], size, whole(layer + 8 * at.NORM_ATTENTION))
+        closing(
+            call, phase + 2, layer + 8 * at.OUTPUT, call[at.MIXED], size, whole(layer + 8 * at.NORM_ATTENTION), scratch
+        )
         if source > 0:
             asking(call, phase + 4, layer, scratch, True)
             looking(call, phase + 5, past, scratch, True)
             norms = whole(layer + 8 * at.NORM_CROSS)
-            closing(call, phase + 6, layer + 8 * at.CROSS_OUTPUT, call[at.MIXED], source, norms)
+            closing(call, phase + 6, layer + 8 * at.CROSS_OUTPUT, call[at.MIXED], source, norms, scratch)
         expanding(call, phase + 8, layer, scratch)
         norms = whole(layer + 8 * at.NORM_MLP)
-        closing(call, phase + 9, layer + 8 * at.DOWN, call[at.INNER], call[at.HIDDEN], norms)
+        if call[at.EXPERTS] > 0:
+            closing(call, phase + 9, layer, 0, 0, norms, scratch)
+        else:
+            closing(call, phase + 9, layer + 8 * at.DOWN, call[at.INNER], call[at.HIDDEN], norms, scratch)
         phase += at.PHASES
     ending(call, phase, scratch)
