@@ -1,9 +1,12 @@
 """A few vectors times some rows of a matrix: every weight is read once for up to four vectors."""
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.source.vectors import dots
 from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats
 
 
@@ -17,50 +20,59 @@ def dot(w, x, size):
 
 
 @njit(**FAST)
-def dot_four(w, a, b, c, d, size):
-    """One row of weights times four vectors."""
-    total_a, total_b, total_c, total_d = ZERO, ZERO, ZERO, ZERO
-    for i in range(size):
-        total_a += w[i] * a[i]
-        total_b += w[i] * b[i]
-        total_c += w[i] * c[i]
-        total_d += w[i] * d[i]
-    return total_a, total_b, total_c, total_d
-
-
-@njit(**FAST)
-def dot_eighths(w, scales, x, size):
-    """The same where a block of weights in eight bits has one scale: Σ_b scale_b Σ_i w_i x_i."""
+def rest(weights, scales, x, size, start):
+    """One row of weights times one vector, from a column on: those that fill no block, or all."""
+    if scales == 0:
+        return dot(floats(weights + 4 * start), floats(x + 4 * start), size - start)
+    weight, scale, vector = eighths(weights), floats(scales), floats(x)
     total = ZERO
-    full = size // at.BLOCK
-    for block in range(full):
-        start, part = block * at.BLOCK, ZERO
-        for i in range(start, start + at.BLOCK):
-            part += np.float32(w[i]) * x[i]
-        total += part * scales[block]
-    part = ZERO
-    for i in range(full * at.BLOCK, size):
-        part += np.float32(w[i]) * x[i]
-    return total + part * scales[full] if size > full * at.BLOCK else total
+    while start < size:
+        stop, part = min(size, start + at.BLOCK), ZERO
+        for i in range(start, stop):
+            part += np.float32(weight[i]) * vector[i]
+        total += part * scale[start // at.BLOCK]
+        start = stop
+    return total
 
 
-@njit(**FAST)
-def dot_eighths_four(w, scales, a, b, c, d, size):
-    """And times four vectors."""
-    total_a, total_b, total_c, total_d = ZERO, ZERO, ZERO, ZERO
-    for block in range((size + at.BLOCK - 1) // at.BLOCK):
-        part_a, part_b, part_c, part_d = ZERO, ZERO, ZERO, ZERO
-        for i in range(block * at.BLOCK, min(size, (block + 1) * at.BLOCK)):
-            weight = np.float32(w[i])
-            part_a += weight * a[i]
-            part_b += weight * b[i]
-            part_c += weight * c[i]
-            part_d += weight * d[i]
-        total_a += part_a * scales[block]
-        total_b += part_b * scales[block]
-        total_c += part_c * scales[block]
-        total_d += part_d * scales[block]
-    return total_a, total_b, total_c, total_d
+def product(outputs: int, rows: int, eight: bool) -> Any:
+    """A product that has so many outputs and rows at hand at once, with weights in eight bits or in float32."""
+    kernel, wide = dots(outputs, rows, eight), 1 if eight else 4
+
+    @njit(**FAST)
+    def put(matrix, x, size, o, row, sum_so_far, tail, out, stride, base):
+        """One number of the result: what the blocks came to, and all that is added."""
+        blocks = (size + at.BLOCK - 1) // at.BLOCK
+        total = sum_so_far
+        if tail < size:
+            scales = matrix[1] + 4 * o * blocks if eight else 0
+            total += rest(matrix[0] + wide * o * size, scales, x + 4 * row * size, size, tail)
+        if matrix[2] != 0:
+            total += floats(matrix[2])[o]
+        place = row * stride + o
+        if base != 0:
+            total += floats(base)[place]
+        floats(out)[place] = total
+
+    @njit(**FAST)
+    def run(matrix, x, size, start, stop, out, stride, base):
+        blocks, whole_blocks = (size + at.BLOCK - 1) // at.BLOCK, size // at.BLOCK * at.BLOCK
+        o = start
+        while o + outputs <= stop:
+            sums = kernel(matrix[0] + wide * o * size, matrix[1] + 4 * o * blocks, x, size)
+            for i in range(outputs):
+                for row in range(rows):
+                    put(matrix, x, size, o + i, row, sums[i * rows + row], whole_blocks, out, stride, base)
+            o += outputs
+        for last in range(o, stop):
+            for row in range(rows):
+                put(matrix, x, size, last, row, ZERO, 0, out, stride, base)
+
+    return run
+
+
+one, two, four = product(4, 1, False), product(2, 2, False), product(2, 4, False)
+one_eighths, two_eighths, four_eighths = product(4, 1, True), product(2, 2, True), product(2, 4, True)
 
 
 @njit(**FAST)
@@ -69,31 +81,23 @@ def multiply(matrix, x, rows, size, start, stop, out, stride, base):
 
     `matrix` is a place in a table: addresses of weights, scales and bias; x, out and base are addresses.
     """
-    weights, scales, bias = matrix[0], matrix[1], floats(matrix[2])
-    blocks = (size + at.BLOCK - 1) // at.BLOCK
-    written, before = floats(out), floats(base)
-    for o in range(start, stop):
-        more = bias[o] if matrix[2] != 0 else ZERO
-        row = 0
-        while row < rows:
-            here = x + 4 * row * size
-            many = 4 if row + 4 <= rows else 1
-            a, b, c, d = ZERO, ZERO, ZERO, ZERO
-            if many == 4:
-                p, q, r, s = floats(here), floats(here + 4 * size), floats(here + 8 * size), floats(here + 12 * size)
-                if scales == 0:
-                    a, b, c, d = dot_four(floats(weights + 4 * o * size), p, q, r, s, size)
-                else:
-                    w, scale = eighths(weights + o * size), floats(scales + 4 * o * blocks)
-                    a, b, c, d = dot_eighths_four(w, scale, p, q, r, s, size)
-            elif scales == 0:
-                a = dot(floats(weights + 4 * o * size), floats(here), size)
+    row, eight = 0, matrix[1] != 0
+    while row < rows:
+        given, written = x + 4 * row * size, out + 4 * row * stride
+        before = 0 if base == 0 else base + 4 * row * stride
+        many = 4 if rows - row >= 4 else 2 if rows - row >= 2 else 1
+        if many == 4:
+            if eight:
+                four_eighths(matrix, given, size, start, stop, written, stride, before)
             else:
-                a = dot_eighths(eighths(weights + o * size), floats(scales + 4 * o * blocks), floats(here), size)
-            place = row * stride + o
-            written[place] = a + more + (before[place] if base != 0 else ZERO)
-            if many == 4:
-                for extra, value in ((1, b), (2, c), (3, d)):
-                    place = (row + extra) * stride + o
-                    written[place] = value + more + (before[place] if base != 0 else ZERO)
-            row += many
+                four(matrix, given, size, start, stop, written, stride, before)
+        elif many == 2:
+            if eight:
+                two_eighths(matrix, given, size, start, stop, written, stride, before)
+            else:
+                two(matrix, given, size, start, stop, written, stride, before)
+        elif eight:
+            one_eighths(matrix, given, size, start, stop, written, stride, before)
+        else:
+            one(matrix, given, size, start, stop, written, stride, before)
+        row += many
