@@ -128,3 +128,18 @@ def test_what_is_no_number_stays_none(bad: float) -> None:
     out = QuantizedLinear.of(linear(16, 8))(torch.full((2, 3, 16), bad))
     assert out.shape == (2, 3, 8)
     assert not out.isfinite().any()
+
+
+def test_language_models_keep_what_comes_in() -> None:
+    """One number that sticks out must not leave nothing of the others."""
+    plain = linear(64, 40)
+    x = torch.randn(5, 64)
+    x[2, 7] = 3000.0
+    kept, rounded = QuantizedLinear.of(plain, rounds_inputs=False), QuantizedLinear.of(plain)
+    torch.testing.assert_close(kept(x), torch.nn.functional.linear(x, kept.weight(), plain.bias))
+    others = [0, 1, 3, 4]
+    assert (kept(x) - plain(x))[others].abs().max() < 0.02
+    assert (rounded(x) - plain(x))[others].abs().max() > 0.5
+    model = build("gpt-char", "model.decoder.layers=1", "model.width=24")
+    quantize(model)
+    assert not any(part.rounds_inputs for part in model.modules() if isinstance(part, QuantizedLinear))

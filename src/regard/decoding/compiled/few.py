@@ -11,7 +11,16 @@ from regard.model.assembly import Writer
 from regard.model.memory import Memory
 from regard.model.quantize import QuantizedLinear
 
-ROWS = {False: 8, True: 4}  # from more rows on torch's products are faster: in float32, in eight bits
+ROWS = 8  # from more rows on torch's products are faster: in float32, …
+ROWS_ROUNDED = 4  # … in eight bits, …
+ROWS_EXACT = 64  # … and in eight bits where torch first has to write out all weights as numbers
+
+
+def most_rows(head: nn.Module) -> int:
+    """So many rows are few for a model with this head."""
+    if not isinstance(head, QuantizedLinear):
+        return ROWS
+    return ROWS_ROUNDED if head.rounds_inputs else ROWS_EXACT
 
 
 class FewRows:
@@ -19,7 +28,7 @@ class FewRows:
 
     def __init__(self, model: Writer, device: torch.device) -> None:
         self.model = model
-        self._most = ROWS[isinstance(model.head, QuantizedLinear)] if device.type == "cpu" else 0
+        self._most = most_rows(model.head) if device.type == "cpu" else 0
         self._stepper: Stepper | None = None
 
     def step(self, tokens: Int[Tensor, "R T"], memory: Memory, head: nn.Module) -> Float[Tensor, "R V"] | None:
