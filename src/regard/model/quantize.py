@@ -60,8 +60,9 @@ class QuantizedLinear(nn.Module):
 
     def weight(self) -> Float[Tensor, "O I"]:
         """The rounded weights as numbers."""
-        scales = self.scales.repeat_interleave(BLOCK, 1)[:, : self.in_features]
-        return self.rows * scales
+        if self.in_features % BLOCK:
+            return self.rows * self.scales.repeat_interleave(BLOCK, 1)[:, : self.in_features]
+        return self.rows.float().unflatten(1, (-1, BLOCK)).mul_(self.scales[..., None]).flatten(1)
 
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
         _refuse(x.device)
