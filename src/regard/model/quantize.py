@@ -62,7 +62,9 @@ class QuantizedLinear(nn.Module):
         """The rounded weights as numbers."""
         if self.in_features % BLOCK:
             return self.rows * self.scales.repeat_interleave(BLOCK, 1)[:, : self.in_features]
-        return self.rows.float().unflatten(1, (-1, BLOCK)).mul_(self.scales[..., None]).flatten(1)
+        written: Tensor = self.rows.float()
+        written.unflatten(1, (-1, BLOCK)).mul_(self.scales[..., None])
+        return written
 
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
         _refuse(x.device)

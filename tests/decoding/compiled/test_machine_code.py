@@ -59,6 +59,7 @@ def test_what_is_not_whole_is_made_again(copied: Path, makes_nothing: list[list[
     copied.write_bytes(spoilt)
     assert MachineCode().make() is None
     assert [words[-1] for words in makes_nothing] == [str(copied)]
+    assert all("-P" in words for words in makes_nothing)  # a numba.py that lies about must not be run
 
 
 def test_a_bit_that_fell_over_is_noticed(copied: Path, makes_nothing: list[list[str]]) -> None:

@@ -67,13 +67,19 @@ class MachineCode:
         elif self._maker is not None or not private(self._file.parent):
             self._hopeless = True  # it was tried, or must not be
         else:
-            self._maker = subprocess.Popen(
-                [sys.executable, "-m", MAKER, str(self._file)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # it is not meant by ^C, and of use to whoever comes next
-            )
+            self._maker = begun(self._file)
+            self._hopeless = self._maker is None
+
+
+def begun(file: Path) -> "subprocess.Popen[bytes] | None":
+    """A process that compiles into a file. It is not meant by ^C, and of use to whoever comes next."""
+    if not sys.executable:
+        return None
+    nothing = subprocess.DEVNULL
+    words = [sys.executable, "-P", "-m", MAKER, str(file)]  # -P: nothing is imported from where it is called
+    with suppress(OSError):
+        return subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    return None
 
 
 def wanted() -> bool:
