@@ -8,6 +8,7 @@ NORM = 2  # address of the weight; of the bias, or 0
 
 # one call: what is the same for all layers and rows
 (
+    NOTHING,  # always 0. A 0 that stands in the source makes numba compile a function once more, for just that 0
     CALL,  # the address of this table itself
     LAYERS,
     ROWS,
@@ -47,7 +48,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     _,
     _,
     CALL_SIZE,
-) = range(39)
+) = range(40)
 
 # numbers that are not whole
 EPS, SCALE, CROSS_SCALE = range(3)

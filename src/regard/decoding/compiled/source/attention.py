@@ -135,7 +135,8 @@ def attend(call, past, number, head, scratch):
     first = row[at.FIRST]
     place = 4 * (row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE])
     apart = 4 * (row[at.PLACE] * past[at.FIRST_ROW_STRIDE] + group * past[at.FIRST_HEAD_STRIDE])
-    count = score(scores, 0, own_query, past[at.FIRST_KEYS] + apart, past[at.FIRST_STRIDE], 0, first, width)
+    nothing, between = call[at.NOTHING], past[at.FIRST_STRIDE]
+    count = score(scores, nothing, own_query, past[at.FIRST_KEYS] + apart, between, nothing, first, width)
     count = score(scores, count, own_query, past[at.KEYS] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
     if call[at.SLOPES] != 0:
         slant(scores, row, first, floats(call[at.SLOPES])[head])
@@ -145,7 +146,7 @@ def attend(call, past, number, head, scratch):
     out = floats(call[at.MIXED] + 4 * (number * heads + head) * width)
     for j in range(width):
         out[j] = scores[count] * value[j]
-    count = mix(out, scores, 0, past[at.FIRST_VALUES] + apart, past[at.FIRST_STRIDE], 0, first, width)
+    count = mix(out, scores, nothing, past[at.FIRST_VALUES] + apart, between, nothing, first, width)
     mix(out, scores, count, past[at.VALUES] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
     divide(out, total, width)
 
@@ -161,11 +162,11 @@ def attend_source(call, past, number, head, scratch):
     for j in range(width):
         own_query[j] = query[j] * scale
     place = 4 * (row[at.SOURCE] * past[at.SOURCE_ROW_STRIDE] + group * past[at.SOURCE_HEAD_STRIDE])
-    stride, stop = past[at.SOURCE_STRIDE], row[at.SOURCE_LENGTH]
-    score(scores, 0, own_query, past[at.SOURCE_KEYS] + place, stride, 0, stop, width)
+    stride, stop, nothing = past[at.SOURCE_STRIDE], row[at.SOURCE_LENGTH], call[at.NOTHING]
+    score(scores, nothing, own_query, past[at.SOURCE_KEYS] + place, stride, nothing, stop, width)
     total = weigh(scores, stop)
     out = floats(call[at.MIXED] + 4 * (number * heads + head) * width)
     for j in range(width):
         out[j] = ZERO
-    mix(out, scores, 0, past[at.SOURCE_VALUES] + place, stride, 0, stop, width)
+    mix(out, scores, nothing, past[at.SOURCE_VALUES] + place, stride, nothing, stop, width)
     divide(out, total, width)

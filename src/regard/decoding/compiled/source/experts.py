@@ -24,10 +24,11 @@ def route(call, layer, given, scratch):
     rows, width, experts, active = call[at.ROWS], call[at.WIDTH], call[at.EXPERTS], call[at.ACTIVE]
     _, beside = room(call, scratch)
     portions, scores = floats(beside), floats(beside + 4 * rows * active)
-    chosen = whole(call[at.CHOSEN])
+    chosen, single, nothing = whole(call[at.CHOSEN]), min(rows, 1), call[at.NOTHING]
     for row in range(rows):
         address = beside + 4 * rows * active
-        multiply(whole(layer + 8 * at.ROUTE), given + 4 * row * width, 1, width, 0, experts, address, experts, 0)
+        x = given + 4 * row * width
+        multiply(whole(layer + 8 * at.ROUTE), x, single, width, nothing, experts, address, experts, nothing)
         most = NONE
         for i in range(experts):
             most = scores[i] if scores[i] > most else most
@@ -56,12 +57,12 @@ def expand(call, layer, given, which, start, stop, scratch):
     matrix[0] = whole(layer)[at.UP] + 4 * expert * width * (2 * hidden if gated else hidden)
     matrix[1] = matrix[2] = 0
     inner, gates = call[at.INNER] + 4 * which * hidden, call[at.INNER] + 4 * (call[at.ROWS] * active + which) * hidden
-    x = given + 4 * row * width
+    x, single, nothing = given + 4 * row * width, min(active, 1), call[at.NOTHING]
     if gated:
-        multiply(matrix, x, 1, width, start, stop, gates, hidden, 0)
-        multiply(matrix, x, 1, width, hidden + start, hidden + stop, inner - 4 * hidden, hidden, 0)
+        multiply(matrix, x, single, width, start, stop, gates, hidden, nothing)
+        multiply(matrix, x, single, width, hidden + start, hidden + stop, inner - 4 * hidden, hidden, nothing)
     else:
-        multiply(matrix, x, 1, width, start, stop, inner, hidden, 0)
+        multiply(matrix, x, single, width, start, stop, inner, hidden, nothing)
     values, portion = floats(inner), floats(beside)[which]
     activate(call[at.ACTIVATION], values, floats(gates), start, stop)
     for i in range(start, stop):
@@ -76,6 +77,6 @@ def gather(call, layer, start, stop, scratch):
     matrix[1] = matrix[2] = 0
     for which in range(call[at.ROWS] * active):
         row = x + 4 * (which // active) * width
-        base = 0 if call[at.RESIDUAL] == at.NO_RESIDUAL and which % active == 0 else row
+        base = call[at.NOTHING] if call[at.RESIDUAL] == at.NO_RESIDUAL and which % active == 0 else row
         matrix[0] = whole(layer)[at.DOWN] + 4 * chosen[which] * width * hidden
-        multiply(matrix, call[at.INNER] + 4 * which * hidden, 1, hidden, start, stop, row, width, base)
+        multiply(matrix, call[at.INNER] + 4 * which * hidden, min(active, 1), hidden, start, stop, row, width, base)

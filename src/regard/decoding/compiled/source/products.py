@@ -66,7 +66,7 @@ def product(outputs: int, rows: int, eight: bool) -> Any:
             o += outputs
         for last in range(o, stop):
             for row in range(rows):
-                put(matrix, x, size, last, row, ZERO, 0, out, stride, base)
+                put(matrix, x, size, last, row, ZERO, size - size, out, stride, base)
 
     return run
 
@@ -84,7 +84,7 @@ def multiply(matrix, x, rows, size, start, stop, out, stride, base):
     row, eight = 0, matrix[1] != 0
     while row < rows:
         given, written = x + 4 * row * size, out + 4 * row * stride
-        before = 0 if base == 0 else base + 4 * row * stride
+        before = base if base == 0 else base + 4 * row * stride
         many = 4 if rows - row >= 4 else 2 if rows - row >= 2 else 1
         if many == 4:
             if eight:

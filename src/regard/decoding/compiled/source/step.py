@@ -42,10 +42,11 @@ def normed(call, place, scratch):
 def asking(call, phase, layer, scratch, source):
     """Queries, and in self-attention keys and values, of all rows."""
     counter, rows, size, asked = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.ASKED]
+    nothing = call[at.NOTHING]
     queries = call[at.HEADS] * call[at.HEAD_WIDTH]
     more = 2 * call[at.GROUPS] * call[at.HEAD_WIDTH]
     first, norm_place = at.QUERY, at.NORM_ATTENTION
-    if source:
+    if source > 0:
         queries, more = call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH], 0
         first, norm_place = at.CROSS_QUERY, at.NORM_CROSS
     query, both = whole(layer + 8 * first), whole(layer + 8 * at.KEY_VALUE)
@@ -58,10 +59,10 @@ def asking(call, phase, layer, scratch, source):
             given, ready = normed(call, layer + 8 * norm_place, scratch), True
         if piece < before:
             start = piece * PIECE
-            multiply(query, given, rows, size, start, min(queries, start + PIECE), asked, stride, 0)
+            multiply(query, given, rows, size, start, min(queries, start + PIECE), asked, stride, nothing)
         else:
             start = (piece - before) * PIECE
-            multiply(both, given, rows, size, start, min(more, start + PIECE), asked + 4 * queries, stride, 0)
+            multiply(both, given, rows, size, start, min(more, start + PIECE), asked + 4 * queries, stride, nothing)
         done(counter)
         piece = take(counter)
     wait(counter, pieces)
@@ -70,11 +71,11 @@ def asking(call, phase, layer, scratch, source):
 @njit(**FAST)
 def looking(call, phase, past, scratch, source):
     """All heads of all rows."""
-    counter, heads = counters(call, phase), call[at.CROSS_HEADS] if source else call[at.HEADS]
+    counter, heads = counters(call, phase), call[at.CROSS_HEADS] if source > 0 else call[at.HEADS]
     pieces, table = call[at.ROWS] * heads, whole(past)
     piece = take(counter)
     while piece < pieces:
-        if source:
+        if source > 0:
             attend_source(call, table, piece // heads, piece % heads, scratch)
         else:
             attend(call, table, piece // heads, piece % heads, scratch)
@@ -88,7 +89,7 @@ def expanding(call, phase, layer, scratch):
     """The first product of an MLP and its activation. A gate stands behind the rest of INNER."""
     counter, rows, size, hidden = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.HIDDEN]
     kind, matrix, inner = call[at.ACTIVATION], whole(layer + 8 * at.UP), call[at.INNER]
-    gates, experts = inner + 4 * rows * hidden, call[at.EXPERTS] > 0
+    gates, experts, nothing = inner + 4 * rows * hidden, call[at.EXPERTS] > 0, call[at.NOTHING]
     each = (hidden + PIECE - 1) // PIECE
     pieces = each * rows * call[at.ACTIVE] if experts else each
     ready, given = False, call[at.X]
@@ -103,10 +104,10 @@ def expanding(call, phase, layer, scratch):
         if experts:
             expand(call, layer, given, piece // each, start, stop, scratch)
         elif kind == at.SWIGLU:
-            multiply(matrix, given, rows, size, start, stop, gates, hidden, 0)
-            multiply(matrix, given, rows, size, hidden + start, hidden + stop, inner - 4 * hidden, hidden, 0)
+            multiply(matrix, given, rows, size, start, stop, gates, hidden, nothing)
+            multiply(matrix, given, rows, size, hidden + start, hidden + stop, inner - 4 * hidden, hidden, nothing)
         else:
-            multiply(matrix, given, rows, size, start, stop, inner, hidden, 0)
+            multiply(matrix, given, rows, size, start, stop, inner, hidden, nothing)
         for row in range(0 if experts else rows):
             values, gate = floats(inner + 4 * row * hidden), floats(gates + 4 * row * hidden)
             activate(kind, values, gate, start, stop)
@@ -119,7 +120,7 @@ def expanding(call, phase, layer, scratch):
 def closing(call, phase, matrix, given, size, norm_place, scratch):
     """The last product of a sub-layer, and the way around it: x + F(x), which some norm afterwards."""
     counter, rows, width, x = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.X]
-    base = 0 if call[at.RESIDUAL] == at.NO_RESIDUAL else x
+    base = call[at.NOTHING] if call[at.RESIDUAL] == at.NO_RESIDUAL else x
     pieces = (width + PIECE - 1) // PIECE
     piece = take(counter)
     while piece < pieces:
@@ -137,7 +138,7 @@ def closing(call, phase, matrix, given, size, norm_place, scratch):
     counter = counters(call, phase + 1)
     row = take(counter)
     while row < rows:
-        put_norm(call, norm_place, x + 4 * row * width, x + 4 * row * width, 1)
+        put_norm(call, norm_place, x + 4 * row * width, x + 4 * row * width, min(rows, 1))
         done(counter)
         row = take(counter)
     wait(counter, rows)
@@ -164,7 +165,7 @@ def ending(call, phase, scratch):
         if words > 0:
             start = piece * PIECE
             head = whole(call[at.CALL] + 8 * at.HEAD)
-            multiply(head, given, rows, width, start, min(words, start + PIECE), call[at.OUT], words, 0)
+            multiply(head, given, rows, width, start, min(words, start + PIECE), call[at.OUT], words, call[at.NOTHING])
         done(counter)
         piece = take(counter)
     wait(counter, pieces)
@@ -174,25 +175,25 @@ def ending(call, phase, scratch):
 def step(address, scratch):
     """All layers and the head. `address` is that of the call's table; `scratch` is this thread's own room."""
     call = whole(address)
-    phase, source = 0, call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
+    phase, nothing, source = call[at.NOTHING], call[at.NOTHING], call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
     for number in range(call[at.LAYERS]):
         layer = call[at.LAYER_TABLE] + 8 * number * at.LAYER_SIZE
         past = call[at.PAST_TABLE] + 8 * number * at.PAST_SIZE
-        asking(call, phase, layer, scratch, False)
-        looking(call, phase + 1, past, scratch, False)
+        asking(call, phase, layer, scratch, nothing)
+        looking(call, phase + 1, past, scratch, nothing)
         size = call[at.HEADS] * call[at.HEAD_WIDTH]
         closing(
             call, phase + 2, layer + 8 * at.OUTPUT, call[at.MIXED], size, whole(layer + 8 * at.NORM_ATTENTION), scratch
         )
         if source > 0:
-            asking(call, phase + 4, layer, scratch, True)
-            looking(call, phase + 5, past, scratch, True)
+            asking(call, phase + 4, layer, scratch, source)
+            looking(call, phase + 5, past, scratch, source)
             norms = whole(layer + 8 * at.NORM_CROSS)
             closing(call, phase + 6, layer + 8 * at.CROSS_OUTPUT, call[at.MIXED], source, norms, scratch)
         expanding(call, phase + 8, layer, scratch)
         norms = whole(layer + 8 * at.NORM_MLP)
         if call[at.EXPERTS] > 0:
-            closing(call, phase + 9, layer, 0, 0, norms, scratch)
+            closing(call, phase + 9, layer, nothing, nothing, norms, scratch)
         else:
             closing(call, phase + 9, layer + 8 * at.DOWN, call[at.INNER], call[at.HIDDEN], norms, scratch)
         phase += at.PHASES
