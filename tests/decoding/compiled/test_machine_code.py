@@ -2,7 +2,10 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,15 +36,10 @@ def makes_nothing(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Nothing is compiled; what would have been called is noted."""
     called: list[list[str]] = []
 
-    class Maker:
-        def __init__(self, words: list[str], **_options: object) -> None:
+    class Maker(subprocess.Popen[bytes]):
+        def __init__(self, words: list[str], **options: Any) -> None:
             called.append(words)
-
-        def poll(self) -> int:
-            return 1
-
-        def wait(self) -> int:
-            return 1
+            super().__init__([sys.executable, "-c", "pass"], **options)
 
     monkeypatch.setattr(room.subprocess, "Popen", Maker)
     return called
@@ -66,13 +64,13 @@ def test_a_bit_that_fell_over_is_noticed(copied: Path, makes_nothing: list[list[
     content = bytearray(copied.read_bytes())
     content[-100] ^= 1
     copied.write_bytes(content)
-    assert MachineCode().get() is None
+    assert MachineCode().make() is None
 
 
 def test_making_is_tried_once(copied: Path, makes_nothing: list[list[str]]) -> None:
     copied.unlink()
     found = MachineCode()
-    assert [found.get() for _ in range(3)] == [None] * 3
+    assert [found.make() for _ in range(3)] == [None] * 3
     assert len(makes_nothing) == 1
 
 
@@ -86,7 +84,7 @@ def test_nobody_elses_code_is_run(copied: Path, makes_nothing: list[list[str]], 
 def test_a_link_is_not_followed(copied: Path, makes_nothing: list[list[str]], tmp_path: Path) -> None:
     copied.rename(tmp_path / "elsewhere")
     copied.symlink_to(tmp_path / "elsewhere")
-    assert MachineCode().get() is None
+    assert MachineCode().make() is None
 
 
 def test_without_numba_or_by_wish_torch_does_everything(
