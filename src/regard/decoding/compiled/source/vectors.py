@@ -16,6 +16,8 @@ from numba.extending import intrinsic
 from regard.decoding.compiled import layout as at
 
 LANES = 8
+LINE = 64  # bytes of memory that come together
+AHEAD = 2  # groups of outputs: so far ahead weights are called for, as one row is too short to be foreseen
 FLOATS, BYTES = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(8), LANES)
 LONG, SHORT = ir.IntType(64), ir.IntType(32)
 FUSED = ("contract",)
@@ -62,6 +64,8 @@ class _Loop:
                 vectors = [self._floats(self.x, row, column) for row in range(self.rows)]
                 for output in range(self.outputs):
                     weights = self._floats(self.weights, output, column)
+                    if first * 4 % LINE == 0:
+                        self._call_for(output, column, 4)
                     self._add(totals, output, weights, vectors)
             self._keep(totals)
         return [self._across(each) for each in self.sums]
@@ -76,6 +80,8 @@ class _Loop:
                 for output in range(self.outputs):
                     place = self.builder.add(self.weights, self.builder.mul(self.size, LONG(output)))
                     eight = self._load(self.builder.add(place, column), BYTES, 1)
+                    if first % LINE == 0:
+                        self._call_for(output, column, 1)
                     self._add(parts, output, self.builder.sitofp(eight, FLOATS), vectors)
             self._scale(parts, block)
         return [self._across(each) for each in self.sums]
@@ -94,6 +100,15 @@ class _Loop:
                 self._fused(part, spread, total) for part, total in zip(parts[here], totals[here], strict=True)
             ]
         self._keep(totals)
+
+    def _call_for(self, output: int, column: ir.Value, wide: int) -> None:
+        """Weights that will be needed soon, from the memory."""
+        row = self.builder.mul(self.size, LONG(output + AHEAD * self.outputs))
+        place = self.builder.mul(self.builder.add(row, column), LONG(wide))
+        address = self.builder.inttoptr(self.builder.add(self.weights, place), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), SHORT, SHORT, SHORT])
+        prefetch = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
+        self.builder.call(prefetch, [address, SHORT(0), SHORT(3), SHORT(1)])
 
     @contextmanager
     def _each_block(self) -> Iterator[ir.Value]:
