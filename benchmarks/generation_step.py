@@ -40,7 +40,7 @@ SHAPES = {
         "mlp": {"kind": "gelu", "approximate": "tanh"},
     },
 }
-PROMPT, STEPS = 128, 16
+PROMPT = 128
 Step = Callable[[Tensor, Memory], Tensor]
 
 
@@ -74,19 +74,20 @@ class Turns:
     """One way to take steps, and how long its turns took."""
 
     def __init__(self, name: str, model: Writer, rows: int, step: Step) -> None:
-        self.name, self.rows, self._step, self.times = name, rows, step, list[float]()
+        self.name, self.rows, self._step = name, rows, step
+        self.times: list[float] = []
         self._memory = model.start(rows=rows)
         generator = torch.Generator().manual_seed(1)
         words = int(model.head.out_features)
         model.step(torch.randint(words, (rows, PROMPT), generator=generator), self._memory)
         self._next = torch.randint(words, (rows, 1), generator=generator)
 
-    def take(self) -> None:
-        """Greedy steps, as a search would take them."""
+    def take(self, steps: int) -> None:
+        """Greedy steps, as a search would take them; how long one took."""
         began = time.perf_counter()
-        for _ in range(STEPS):
+        for _ in range(steps):
             self._next = self._step(self._next, self._memory).argmax(-1, keepdim=True)
-        self.times.append((time.perf_counter() - began) / STEPS)
+        self.times.append((time.perf_counter() - began) / steps)
 
 
 def steps_of(model: Writer, stepper: Stepper) -> dict[str, Step]:
@@ -108,6 +109,7 @@ def generation_step(
     shape: Annotated[list[str] | None, typer.Option(help="smollm2-135m, gpt2-small; both if not said.")] = None,
     rows: Annotated[str, typer.Option(help="Rows, separated by commas.")] = "1,2,4,8,16",
     rounds: Annotated[int, typer.Option(min=1, help="Turns that everybody takes.")] = 9,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of a turn.")] = 16,
     threads: Annotated[int, typer.Option(help="Threads; 0 as many as torch takes.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
@@ -129,17 +131,17 @@ def generation_step(
                 stepper = Stepper(code, model)
                 for count in map(int, rows.split(",")):
                     ways = [Turns(way, model, count, step) for way, step in steps_of(model, stepper).items()]
-                    limits = take_turns(ways, rounds)
+                    limits = take_turns(ways, rounds, steps)
                     found += [line(name, int8, way, size, median(limits)) for way in ways]
     show(found, json)
 
 
-def take_turns(ways: list[Turns], rounds: int) -> list[float]:
+def take_turns(ways: list[Turns], rounds: int, steps: int) -> list[float]:
     """Round by round, after one that does not count; how fast the memory was meanwhile."""
     limits = []
     for number in range(rounds + 1):
         for way in ways:
-            way.take()
+            way.take(steps)
         if number == 0:
             for way in ways:
                 way.times.clear()
