@@ -8,7 +8,7 @@ from regard.errors import InputError
 from regard.model.assembly import Seq2Seq
 from regard.model.build import build
 from regard.model.head import select_rows
-from regard.model.quantize import MOST, QuantizedLinear, quantize
+from regard.model.quantize import BLOCK, FINEST, MOST, QuantizedLinear, quantize
 
 
 def linear(wide: int, out: int, bias: bool = True, seed: int = 1) -> nn.Linear:
@@ -31,28 +31,32 @@ def test_the_product_of_operands_that_need_no_rounding_is_exact(wide: int, bias:
             plain.bias.copy_(torch.arange(40) / 8 - 2)
         wanted = plain.double()(x.double() / 32).float()
     eight = QuantizedLinear.of(plain.float())
-    assert torch.equal(eight.rows, weight.to(torch.int8))
-    assert torch.equal(eight(x / 32), wanted)
+    torch.testing.assert_close(eight(x / 32), wanted, rtol=1e-6, atol=1e-5)  # a step of a weight would be 1e-3
 
 
 @pytest.mark.parametrize("wide", [5, 64, 300])
 def test_what_comes_in_is_off_by_half_a_step_at_most(wide: int) -> None:
     eight, x = QuantizedLinear.of(linear(wide, 40, bias=False)), torch.randn(3, 7, wide)
-    weight = (eight.rows * eight.scales[:, None]).double()
+    scales = (eight.weight().abs().amax(1) / MOST)[:, None]
+    weight = ((eight.weight() / scales).round() * scales).double()
     step = (max(float(x.max()), 0.0) - min(float(x.min()), 0.0)) / 255
     off = (eight(x).double() - x.double() @ weight.T).abs()
     assert (off <= 0.501 * step * weight.abs().sum(1)).all()
 
 
-def test_weights_are_rounded_row_by_row_to_half_a_step() -> None:
-    plain = linear(64, 40)
+@pytest.mark.parametrize("wide", [5, BLOCK, 2 * BLOCK + 7])
+def test_weights_are_rounded_block_by_block_to_half_a_step(wide: int) -> None:
+    """A weight that sticks out spoils no more than its block."""
+    plain = linear(wide, 40)
     with torch.no_grad():
         plain.weight[3] *= 100
         plain.weight[4] = 0
+        plain.weight[5, 2] = 50
     eight = QuantizedLinear.of(plain)
-    assert int(eight.rows.abs().max()) == MOST
-    error = (eight.rows * eight.scales[:, None] - plain.weight).abs().amax(1)
-    assert (error <= 0.501 * plain.weight.abs().amax(1) / MOST).all()
+    assert int(eight.rows.abs().max()) == FINEST
+    assert eight.rows.shape == plain.weight.shape
+    for one, other in zip(eight.weight().split(BLOCK, 1), plain.weight.split(BLOCK, 1), strict=True):
+        assert ((one - other).abs().amax(1) <= 0.501 * other.abs().amax(1) / FINEST).all()
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -124,3 +128,18 @@ def test_what_is_no_number_stays_none(bad: float) -> None:
     out = QuantizedLinear.of(linear(16, 8))(torch.full((2, 3, 16), bad))
     assert out.shape == (2, 3, 8)
     assert not out.isfinite().any()
+
+
+def test_language_models_keep_what_comes_in() -> None:
+    """One number that sticks out must not leave nothing of the others."""
+    plain = linear(64, 40)
+    x = torch.randn(5, 64)
+    x[2, 7] = 3000.0
+    kept, rounded = QuantizedLinear.of(plain, rounds_inputs=False), QuantizedLinear.of(plain)
+    torch.testing.assert_close(kept(x), torch.nn.functional.linear(x, kept.weight(), plain.bias))
+    others = [0, 1, 3, 4]
+    assert (kept(x) - plain(x))[others].abs().max() < 0.02
+    assert (rounded(x) - plain(x))[others].abs().max() > 0.5
+    model = build("gpt-char", "model.decoder.layers=1", "model.width=24")
+    quantize(model)
+    assert not any(part.rounds_inputs for part in model.modules() if isinstance(part, QuantizedLinear))

@@ -4,5 +4,6 @@ engine      what others use: requests in, tokens and hypotheses out
 workers     the sorted requests shared out among threads
 runner      one batch, whose free slots are filled again
 group       rows that take a step together: model, memory and search
+compiled/   the step of a few rows as machine code
 search      the contract of Beam, Greedy and Sample
 """

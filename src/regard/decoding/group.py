@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from regard.decoding.choice import Choice
+from regard.decoding.compiled.few import FewRows
 from regard.decoding.request import Event
 from regard.decoding.search import Active, Search
-from regard.model.assembly import Writer
 
 BLOCK = 512  # tokens of a prompt that are read at once
 
@@ -20,13 +20,14 @@ class Group:
     Requests that begin alike are read as one.
     """
 
-    def __init__(self, model: Writer, search: Search, active: list[Active], device: torch.device) -> None:
-        self.model, self.search = model, search
+    def __init__(self, few: FewRows, search: Search, active: list[Active], device: torch.device) -> None:
+        self.few, self.model, self.search = few, few.model, search
         self.running = search.start(active, device)
         requests = [each.request for each in active]
         sources = [request.source for request in requests if request.source is not None]
         if sources and len(sources) < len(requests):
             raise ValueError("requests with a source and requests without one cannot be written together")
+        model = self.model
         self._own: Tensor | None = None
         prompts = [tuple(request.prompt) for request in requests]
         if not sources and len(set(prompts)) < len(prompts):
@@ -47,9 +48,7 @@ class Group:
 
     def step(self, choice: Choice) -> list[Event]:
         """One more token for every row; what is finished leaves."""
-        for block in self._given.split(BLOCK, 1):
-            states = self.model.step(block, self._memory)
-        logits: Tensor = choice.head(states[:, -1])
+        logits = self._logits(choice)
         if self._own is not None:
             self._memory.reorder(self._own)
             logits, self._own = logits[self._own], None
@@ -61,6 +60,15 @@ class Group:
         if back is not None and len(back):
             self._memory.reorder(back)
         return events
+
+    def _logits(self, choice: Choice) -> Tensor:
+        """What the model says of the next tokens: compiled where rows are few, else by torch."""
+        found = self.few.step(self._given, self._memory, choice.head)
+        if found is None:
+            for block in self._given.split(BLOCK, 1):
+                states = self.model.step(block, self._memory)
+            found = choice.head(states[:, -1])
+        return found
 
     def join(self, others: "Sequence[Group]") -> None:
         """Go on together with groups that have taken their first step."""

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from regard.decoding.checks import check_held, check_tokens
 from regard.decoding.choice import Choice
+from regard.decoding.compiled.few import FewRows
 from regard.decoding.group import Group
 from regard.decoding.request import Event, Request
 from regard.decoding.search import Active, Search
@@ -73,6 +74,7 @@ class Runner:
         self.job, self.slots, self._waiting = job, slots, deque[Active]()
         self._group: Group | None = None
         self._choice: Choice | None = None
+        self._few = FewRows(job.model, job.device)
 
     @property
     def busy(self) -> bool:
@@ -109,7 +111,7 @@ class Runner:
         lengths: dict[int, list[Active]] = {}
         for each in new:
             lengths.setdefault(len(each.request.prompt), []).append(each)
-        groups = [Group(self.job.model, self.job.search, some, self.job.device) for some in lengths.values()]
+        groups = [Group(self._few, self.job.search, some, self.job.device) for some in lengths.values()]
         events = [event for group in groups for event in group.step(choice)]
         going = [group for group in (self._group, *groups) if group is not None and len(group)]
         if len(going) > 1:

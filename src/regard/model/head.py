@@ -13,6 +13,7 @@ class SelectedRows(nn.Module):
         super().__init__()
         self.weight = linear.weight.detach()[chosen]
         self.bias = None if linear.bias is None else linear.bias.detach()[chosen]
+        self.in_features, self.out_features = linear.in_features, len(chosen)
 
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N C"]:
         return nn.functional.linear(x, self.weight, self.bias)

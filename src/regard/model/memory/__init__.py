@@ -5,9 +5,9 @@ several hypotheses, `join`ed by rows that begin later, and says how many bytes i
 """
 
 from regard.model.memory.branches import Branches
-from regard.model.memory.entry import Entry, Held, Past, SourceKeysValues
+from regard.model.memory.entry import Claim, Entry, Held, Past, SourceKeysValues
 from regard.model.memory.memory import Memory
 from regard.model.memory.past import KeysValues
 from regard.model.memory.sliding import Sliding
 
-__all__ = ["Branches", "Entry", "Held", "KeysValues", "Memory", "Past", "Sliding", "SourceKeysValues"]
+__all__ = ["Branches", "Claim", "Entry", "Held", "KeysValues", "Memory", "Past", "Sliding", "SourceKeysValues"]

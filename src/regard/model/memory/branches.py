@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.model.memory.entry import Entry, Past, beside, grown, picked
+from regard.model.memory.entry import Claim, Entry, Past, beside, grown, picked
 from regard.model.positions import Where
 
 
@@ -36,20 +36,26 @@ class Branches(Past):
     ) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S C"], Int[Tensor, "*B S"]]:
         """One position of every hypothesis."""
         assert keys.shape[2] == 1
-        if self.columns + self.share > self._buffers[0].shape[2]:  # what must be copied to grow may as well shrink
-            self._dropped(torch.arange(len(self.visible), device=keys.device), 0.5)
-        used, wanted = self.columns, self.columns + self.share
-        for place, new in enumerate((keys, values)):
-            if wanted > self._buffers[place].shape[2]:
-                self._buffers[place] = grown(self._buffers[place], used, wanted)
-            columns = new.squeeze(2).unflatten(0, (-1, self.share)).transpose(1, 2)  # B G share K
-            self._buffers[place][:, :, used:wanted] = columns
-        own = torch.eye(self.share, dtype=torch.bool, device=keys.device).expand(len(self.visible), 1, -1, -1)
+        claim = self.claim(where)
+        used = slice(claim.own, self.columns)
+        for buffer, new in zip((claim.keys, claim.values), (keys, values), strict=True):
+            buffer[:, :, used] = new.squeeze(2).unflatten(0, (-1, self.share)).transpose(1, 2)  # B G share K
+        held = self.tensors()
+        return held[0], held[1], self._at
+
+    def claim(self, where: Where) -> Claim:
+        used, wanted, device = self.columns, self.columns + self.share, self.visible.device
+        if wanted > self._buffers[0].shape[2]:  # what must be copied to grow may as well shrink
+            self._dropped(torch.arange(len(self.visible), device=device), 0.5)
+            used, wanted = self.columns, self.columns + self.share
+        if wanted > self._buffers[0].shape[2]:
+            self._buffers = [grown(buffer, used, wanted) for buffer in self._buffers]
+        own = torch.eye(self.share, dtype=torch.bool, device=device).expand(len(self.visible), 1, -1, -1)
         self.visible = torch.cat([self.visible, own], 3)
         self._at = torch.cat([self._at, self._new_positions(where)], -1)
         self.length, self.columns = self.length + 1, wanted
-        held = [buffer[:, :, :wanted] for buffer in self._buffers]
-        return held[0], held[1], self._at
+        keys, values = self._buffers
+        return Claim(keys, values, used, share=self.share, seen=self.visible, at=self._at)
 
     def _new_positions(self, where: Where) -> Int[Tensor, "*B k"]:
         if self._at.ndim == 1:

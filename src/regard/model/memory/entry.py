@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.model.positions import Where
@@ -40,10 +41,33 @@ class Entry(ABC):
         return sum(tensor.nbytes for tensor in self.tensors())
 
 
+class Claim(NamedTuple):
+    """Room for one more position of every row, to be written by whoever asked: keys and values at column `own`.
+
+    A row at position p sees what stands from column `low` on, or from own - p where it began later. What was kept
+    `apart` are the first positions: it sees those that have left the columns, and writes its own there, too.
+    Where `share` hypotheses have a column each, the first at `own`, `seen` marks the columns of each, `at` says where
+    all stand.
+    """
+
+    keys: Float[Tensor, "B G Z K"]
+    values: Float[Tensor, "B G Z K"]
+    own: int
+    low: int = 0
+    apart: tuple[Float[Tensor, "B G F K"], Float[Tensor, "B G F K"]] | None = None
+    share: int = 1
+    seen: Bool[Tensor, "B 1 k S"] | None = None
+    at: Int[Tensor, "*B S"] | None = None
+
+
 class Past(Entry):
     """Entries that grow by keys and values, position by position."""
 
     length: int = 0
+
+    def claim(self, where: Where) -> Claim | None:
+        """Take in one position that will be written where it is said; None: only `append` can do that now."""
+        return None
 
     @abstractmethod
     def append(

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.model.memory.branches import Branches
-from regard.model.memory.entry import Entry, Past, beside, grown, picked, room
+from regard.model.memory.entry import Claim, Entry, Past, beside, grown, picked, room
 from regard.model.positions import Where
 
 
@@ -31,6 +31,14 @@ class KeysValues(Past):
         keys, values = (buffer[:, :, :stop] for buffer in self._buffers)
         at = torch.arange(stop, device=keys.device)
         return keys, values, at if where.within is None else at - (stop - 1 - where.within[:, -1:])
+
+    def claim(self, where: Where) -> Claim | None:
+        if not self._buffers:
+            return None
+        if self.length == self._buffers[0].shape[2]:
+            self._buffers = [grown(buffer, self.length, self.length + 1) for buffer in self._buffers]
+        self.length += 1
+        return Claim(self._buffers[0], self._buffers[1], self.length - 1)
 
     def tensors(self) -> list[Tensor]:
         return [buffer[:, :, : self.length] for buffer in self._buffers]

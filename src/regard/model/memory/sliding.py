@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.model.memory.entry import Entry, Past, grown, padded, room
+from regard.model.memory.entry import Claim, Entry, Past, grown, padded, room
 from regard.model.positions import Where
 
 SPAN = 64  # positions that a buffer has room for in the beginning
@@ -48,6 +48,14 @@ class Sliding(Past):
         at = torch.cat([torch.arange(self._fixed[0].shape[2], device=keys.device), at])
         return torch.cat([self._fixed[0], window[0]], 2), torch.cat([self._fixed[1], window[1]], 2), at
 
+    def claim(self, where: Where) -> Claim | None:
+        if not self._recent or not (self._joined or self.length >= self.first):
+            return None
+        self._make_room(1)
+        own, self._stop, self.length = self._stop, self._stop + 1, self.length + 1
+        apart = (self._fixed[0], self._fixed[1]) if self._fixed else None
+        return Claim(self._recent[0], self._recent[1], own, max(0, self._stop - self.width), apart)
+
     def _of_each_row(self, new: list[Tensor], window: list[Tensor], where: Where) -> tuple[Tensor, Tensor, Tensor]:
         """What is kept where rows began at different times: every row's positions are its own."""
         rows, steps, columns = len(new[0]), new[0].shape[2], window[0].shape[2]
@@ -79,20 +87,23 @@ class Sliding(Past):
 
     def _store(self, new: list[Tensor]) -> None:
         new = [tensor[:, :, -self.width :] for tensor in new]
-        stop = self._stop + new[0].shape[2]
         if not self._recent:
-            self._recent = [room(tensor, min(max(stop, SPAN), 2 * self.width)) for tensor in new]
-        held = self._recent[0].shape[2]
+            self._recent = [room(tensor, min(max(new[0].shape[2], SPAN), 2 * self.width)) for tensor in new]
+        self._make_room(new[0].shape[2])
+        stop = self._stop + new[0].shape[2]
+        for buffer, tensor in zip(self._recent, new, strict=True):
+            buffer[:, :, self._stop : stop] = tensor
+        self._stop = stop
+
+    def _make_room(self, count: int) -> None:
+        """For so many more columns."""
+        stop, held = self._stop + count, self._recent[0].shape[2]
         if held < stop <= 2 * self.width:  # a wide window costs no more than what is in it
             self._recent = [grown(buffer, self._stop, stop)[:, :, : 2 * self.width] for buffer in self._recent]
         elif stop > held:
             for buffer in self._recent:
                 buffer[:, :, : self.width] = buffer[:, :, self._stop - self.width : self._stop].clone()
             self._stop = self.width
-        stop = self._stop + new[0].shape[2]
-        for buffer, tensor in zip(self._recent, new, strict=True):
-            buffer[:, :, self._stop : stop] = tensor
-        self._stop = stop
 
     def tensors(self) -> list[Tensor]:
         return self._last() + self._fixed

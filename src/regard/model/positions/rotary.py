@@ -34,12 +34,12 @@ class Rotary(Positions):
 
     def rotate(self, x: Float[Tensor, "B H T K"], where: Where) -> Float[Tensor, "B H T K"]:
         whole = wide(x)
-        turns = where.pick(self._table(x.shape[-1], where.stop, whole))
+        turns = where.pick(self.table(x.shape[-1], where.stop, whole))
         turns = turns[:, None] if where.within is not None else turns
         pairs = torch.view_as_complex(whole.unflatten(-1, (-1, 2)))
         return torch.view_as_real(pairs * turns).flatten(-2).to(x.dtype)
 
-    def _table(self, width: int, needed: int, like: Tensor) -> Tensor:
+    def table(self, width: int, needed: int, like: Tensor) -> Tensor:
         """e^(i θ p) for all positions so far, grown by doubling; never in half precision."""
         device, key = like.device, (width, like.device, like.dtype)
         table = self._turns.get(key)

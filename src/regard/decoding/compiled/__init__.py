@@ -1,0 +1,14 @@
+"""The decoding step of a few rows, as machine code: it reads weights as fast as the memory gives them.
+
+For one to a few rows a step of torch is some hundred small calls, and its products read weights at a third of the
+memory's speed. Here the whole step of a Transformer decoder is one function, in float32 or with weights in eight bits.
+It works on the same memory, so that any step may be this one or torch's; reading a prompt stays torch's.
+
+source          the step in plain loops, compiled by numba once for this machine, by a process of its own
+layout          the tables through which both sides understand each other
+machine_code    the compiled file in the cache, made where it is missing, loaded without numba
+plan            what of a model is covered, and where its weights are
+positions       where rows stand, and what they see
+team            the threads that share a step
+stepper         one step
+"""

@@ -1,0 +1,102 @@
+"""Where each number stands in the tables that the machine code reads: whole numbers of 64 bits, addresses among them.
+
+Both sides import this file, the one that fills the tables and the one that is compiled; it needs nothing itself.
+"""
+
+MATRIX = 3  # address of the weights; of their scales, or 0 where the weights are float32; of the bias, or 0
+NORM = 2  # address of the weight; of the bias, or 0
+
+# one call: what is the same for all layers and rows
+(
+    NOTHING,  # always 0. A 0 that stands in the source makes numba compile a function once more, for just that 0
+    CALL,  # the address of this table itself
+    LAYERS,
+    ROWS,
+    WIDTH,
+    HEADS,
+    GROUPS,
+    HEAD_WIDTH,
+    CROSS_HEADS,  # 0: no source
+    CROSS_GROUPS,
+    CROSS_HEAD_WIDTH,
+    ACTIVATION,
+    HIDDEN,
+    EXPERTS,  # 0: one MLP for all
+    ACTIVE,  # of them
+    AMONG_ALL,  # whether an expert counts its share among all
+    NORM_KIND,
+    RESIDUAL,
+    CLOSES,  # whether a norm ends the stack
+    WORDS,  # columns of the head; 0: states are wanted, no logits
+    SPAN,  # room for so many scores
+    TURNS,  # address of rotary's table, or 0
+    SLOPES,  # address of alibi's slopes, or 0
+    NUMBERS,  # address of the numbers that are not whole
+    LAYER_TABLE,
+    PAST_TABLE,
+    ROW_TABLE,
+    TICKETS,  # address of the counters by which threads share the work
+    X,  # addresses of what threads write for each other: the stream through all layers, …
+    ASKED,  # … queries, keys and values, …
+    MIXED,  # … what attention found, …
+    INNER,  # … the inside of an MLP, …
+    CHOSEN,  # … the experts of each row, …
+    OUT,  # … states or logits
+    CLOSE_NORM,
+    _,
+    HEAD,
+    _,
+    _,
+    CALL_SIZE,
+) = range(40)
+
+# numbers that are not whole
+EPS, SCALE, CROSS_SCALE = range(3)
+
+# a layer: matrices and norms
+QUERY, KEY_VALUE, OUTPUT, CROSS_QUERY, CROSS_OUTPUT, UP, DOWN, ROUTE = range(0, 8 * MATRIX, MATRIX)
+NORM_ATTENTION, NORM_CROSS, NORM_MLP, LAYER_SIZE = range(8 * MATRIX, 8 * MATRIX + 4 * NORM, NORM)
+
+# what a layer remembers: addresses, and strides counted in numbers
+(
+    KEYS,
+    VALUES,
+    ROW_STRIDE,
+    HEAD_STRIDE,
+    STRIDE,
+    FIRST_KEYS,
+    FIRST_VALUES,
+    FIRST_ROW_STRIDE,
+    FIRST_HEAD_STRIDE,
+    FIRST_STRIDE,
+    SOURCE_KEYS,
+    SOURCE_VALUES,
+    SOURCE_ROW_STRIDE,
+    SOURCE_HEAD_STRIDE,
+    SOURCE_STRIDE,
+    PAST_SIZE,
+) = range(16)
+
+# a row: where it stands, and what it sees
+(
+    PLACE,  # its row in the memory
+    POSITION,
+    LOW,  # it sees the columns from LOW to before STOP …
+    STOP,
+    OWN,  # … and its own, which is written
+    FIRST,  # so many first positions, held apart, are seen too
+    FIRST_OWN,  # its position is one of them and written there, or -1
+    SOURCE,  # its row among the sources
+    SOURCE_LENGTH,
+    SEEN,  # address of a mark for every column, or 0: all are seen
+    AT,  # address of the position of every column, or 0: they follow each other
+    ROW_SIZE,
+) = range(12)
+
+LAYER_NORM, RMS_NORM = range(2)
+PRE, POST, NO_RESIDUAL = range(3)
+RELU, GELU, GELU_TANH, SWIGLU = range(4)
+
+BLOCK = 64  # columns that share a scale in eight bits
+PHASES = 11  # of a layer, at most; each has a line of the cache for its two counters
+LINE = 8  # numbers in a line

@@ -1,0 +1,135 @@
+"""The compiled step: kept in the user's cache, never in a run, and made there by a process of its own."""
+
+import ctypes
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from regard.disk import read_bytes
+from regard.disk.cache import cache, used
+from regard.errors import InputError
+
+SOURCE = Path(__file__).parent / "source"
+MAKER = "regard.decoding.compiled.source.make"
+SWITCH = "REGARD_COMPILED"
+LARGEST = 2**24
+OWNERS: list[Any] = []  # with whoever owns it, machine code would go
+RESULT, ERROR = bytes(64), bytes(64)  # numba's functions write there what they give back: nothing
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+Code = Callable[[int, int], int]
+"""Takes two addresses: that of the call's table, and that of a thread's own room."""
+
+
+class MachineCode:
+    """The one function of this process. Until it is there, and where it cannot be, everything goes through torch."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._code: Code | None = None
+        self._file: Path | None = None
+        self._maker: subprocess.Popen[bytes] | None = None
+        self._hopeless = not wanted()
+
+    def get(self) -> Code | None:
+        """The function if it is there. Where it has to be compiled first, that is begun, and nobody waits."""
+        if self._code is not None or self._hopeless:
+            return self._code
+        with self._lock:
+            if self._code is None and not self._hopeless:
+                self._look()
+            return self._code
+
+    def make(self) -> Code | None:
+        """The same, waiting until it is compiled."""
+        if self.get() is None and self._maker is not None:
+            self._maker.wait()
+        return self.get()
+
+    def _look(self) -> None:
+        if self._maker is not None and self._maker.poll() is None:
+            return
+        self._file = self._file or cache("compiled") / f"step-{digest()}.code"
+        found = read(self._file)
+        if found is not None:
+            self._code = loaded(*found)
+            used(self._file)
+        elif self._maker is not None or not private(self._file.parent):
+            self._hopeless = True  # it was tried, or must not be
+        else:
+            self._maker = begun(self._file)
+            self._hopeless = self._maker is None
+
+
+def begun(file: Path) -> "subprocess.Popen[bytes] | None":
+    """A process that compiles into a file. It is not meant by ^C, and of use to whoever comes next."""
+    if not sys.executable:
+        return None
+    nothing = subprocess.DEVNULL
+    words = [sys.executable, "-P", "-m", MAKER, str(file)]  # -P: nothing is imported from where it is called
+    with suppress(OSError):
+        return subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    return None
+
+
+def wanted() -> bool:
+    """Whether numba is installed, and REGARD_COMPILED is not 0."""
+    return os.environ.get(SWITCH) != "0" and all(find_spec(name) is not None for name in ("numba", "llvmlite"))
+
+
+def digest() -> str:
+    """Other source, other versions or another processor: other machine code."""
+    import llvmlite.binding as llvm
+
+    parts = [read_bytes(path) for path in sorted([*SOURCE.glob("*.py"), SOURCE.parent / "layout.py"])]
+    features = str(sorted(llvm.get_host_cpu_features().items()))
+    names = [version("numba"), version("llvmlite"), llvm.get_host_cpu_name(), features]
+    return sha256(b"\0".join([*parts, *(name.encode() for name in names)])).hexdigest()[:32]
+
+
+def private(folder: Path) -> bool:
+    """Whether what lies in a folder can only be one's own: nobody else's machine code is ever run."""
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        facts = folder.stat()
+        return facts.st_uid == os.getuid() and not facts.st_mode & OTHERS_MAY_WRITE
+    return False
+
+
+def read(file: Path) -> tuple[str, bytes] | None:
+    """The name of the function and the object file, if they are there, whole and one's own."""
+    if not private(file.parent):
+        return None
+    try:
+        name, checked, code = read_bytes(file, most=LARGEST).split(b"\n", 2)
+    except (InputError, ValueError):
+        return None
+    return (name.decode("ascii", "replace"), code) if sha256(code).hexdigest().encode() == checked else None
+
+
+def loaded(name: str, code: bytes) -> Code:
+    """Machine code as a function; it stays until the process ends."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
+    OWNERS.append(engine)
+    return partial(kind(engine.get_function_address(name)), RESULT, ERROR)
+
+
+MACHINE_CODE = MachineCode()

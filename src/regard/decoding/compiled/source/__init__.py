@@ -1,0 +1,12 @@
+"""The step as it is compiled: plain loops that numba turns into machine code. Imported only where that is made.
+
+words       what numba has no words for: addresses, counters that threads share, waiting
+functions   exp and the activations
+products    a few vectors times a matrix, in float32 or with weights in eight bits
+norms       LayerNorm and RMSNorm
+attention   one head of one row, over what the memory holds
+experts     which MLPs work on a row, and what they say together
+sharing     how threads share the work of a phase
+step        one decoding step of a whole model
+make        from here to a file
+"""

@@ -1,0 +1,172 @@
+"""One head of one row: softmax(q Kᵀ) V over what the memory holds."""
+
+import numpy as np
+from numba import njit
+
+from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.source.functions import exp
+from regard.decoding.compiled.source.products import dot
+from regard.decoding.compiled.source.words import FAST, ONE, ZERO, floats, marks, whole
+
+NONE = np.float32(-np.inf)
+
+
+@njit(**FAST)
+def turn(x, out, turns, position, width):
+    """Each pair turned by its angle, as rotary positions do; the table holds cos, sin for every pair."""
+    start = position * width
+    for i in range(0, width, 2):
+        cos, sin = turns[start + i], turns[start + i + 1]
+        out[i] = x[i] * cos - x[i + 1] * sin
+        out[i + 1] = x[i] * sin + x[i + 1] * cos
+
+
+@njit(**FAST)
+def score(scores, count, query, keys, stride, start, stop, width):
+    """q · k for the keys from start to stop, noted from `count` on."""
+    for i in range(start, stop):
+        scores[count + i - start] = dot(query, floats(keys + 4 * i * stride), width)
+    return count + stop - start
+
+
+@njit(**FAST)
+def weigh(scores, count):
+    """Weights before they are divided by their sum, which is given back; exactly 0 where nothing may be seen."""
+    most = NONE
+    for i in range(count):
+        most = scores[i] if scores[i] > most else most
+    if most == NONE:
+        most = ZERO  # nothing is seen, or nothing is a number
+    total = ZERO
+    for i in range(count):
+        weight = exp(scores[i] - most)
+        weight = ZERO if scores[i] == NONE else weight
+        scores[i] = weight
+        total += weight
+    return total
+
+
+@njit(**FAST)
+def mix(out, scores, count, values, stride, start, stop, width):
+    """out += Σ_i weight_i v_i for the values from start to stop, four at a time."""
+    i = start
+    while i + 4 <= stop:
+        a, b = floats(values + 4 * i * stride), floats(values + 4 * (i + 1) * stride)
+        c, d = floats(values + 4 * (i + 2) * stride), floats(values + 4 * (i + 3) * stride)
+        place = count + i - start
+        p, q, r, s = scores[place], scores[place + 1], scores[place + 2], scores[place + 3]
+        for j in range(width):
+            out[j] += p * a[j] + q * b[j] + r * c[j] + s * d[j]
+        i += 4
+    while i < stop:
+        a, p = floats(values + 4 * i * stride), scores[count + i - start]
+        for j in range(width):
+            out[j] += p * a[j]
+        i += 1
+    return count + stop - start
+
+
+@njit(**FAST)
+def divide(out, total, width):
+    """Weights sum to one; who sees nothing gets zeros."""
+    share = ONE / total if total != ZERO else ZERO
+    for j in range(width):
+        out[j] *= share
+
+
+@njit(**FAST)
+def slant(scores, row, first, slope):
+    """Alibi: a score loses its head's slope for every step of distance."""
+    position, low, columns, stands = row[at.POSITION], row[at.LOW], row[at.STOP], whole(row[at.AT])
+    for i in range(first):
+        scores[i] -= slope * np.float32(position - i)
+    for i in range(low, columns):
+        before = position - stands[i] if row[at.AT] != 0 else columns - i
+        scores[first + i - low] -= slope * np.float32(before)
+
+
+@njit(**FAST)
+def hide(scores, row, first):
+    """Where several hypotheses wrote, each sees its own line only."""
+    if row[at.SEEN] != 0:
+        seen, low = marks(row[at.SEEN]), row[at.LOW]
+        for i in range(low, row[at.STOP]):
+            if seen[i] == 0:
+                scores[first + i - low] = NONE
+
+
+@njit(**FAST)
+def keep(past, row, group, key, value, width):
+    """Write a new key and value where the memory has room for them."""
+    place = row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE] + row[at.OWN] * past[at.STRIDE]
+    keys, values = floats(past[at.KEYS] + 4 * place), floats(past[at.VALUES] + 4 * place)
+    for j in range(width):
+        keys[j], values[j] = key[j], value[j]
+    if row[at.FIRST_OWN] >= 0:
+        place = row[at.PLACE] * past[at.FIRST_ROW_STRIDE] + group * past[at.FIRST_HEAD_STRIDE]
+        place += row[at.FIRST_OWN] * past[at.FIRST_STRIDE]
+        keys, values = floats(past[at.FIRST_KEYS] + 4 * place), floats(past[at.FIRST_VALUES] + 4 * place)
+        for j in range(width):
+            keys[j], values[j] = key[j], value[j]
+
+
+@njit(**FAST)
+def attend(call, past, number, head, scratch):
+    """Self-attention of one head: its key and value are kept, then all that the row sees is mixed."""
+    heads, groups, width = call[at.HEADS], call[at.GROUPS], call[at.HEAD_WIDTH]
+    row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
+    share = heads // groups
+    group = head // share
+    asked = call[at.ASKED] + 4 * number * (heads + 2 * groups) * width
+    query, key = floats(asked + 4 * head * width), floats(asked + 4 * (heads + group) * width)
+    value = floats(asked + 4 * (heads + groups + group) * width)
+    own_query, own_key, scores = floats(scratch), floats(scratch + 4 * width), floats(scratch + 8 * width)
+    if call[at.TURNS] != 0:
+        turn(query, own_query, floats(call[at.TURNS]), row[at.POSITION], width)
+        turn(key, own_key, floats(call[at.TURNS]), row[at.POSITION], width)
+    else:
+        for j in range(width):
+            own_query[j], own_key[j] = query[j], key[j]
+    scale = floats(call[at.NUMBERS])[at.SCALE]
+    for j in range(width):
+        own_query[j] *= scale
+    if head % share == 0:
+        keep(past, row, group, own_key, value, width)
+    first = row[at.FIRST]
+    place = 4 * (row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE])
+    apart = 4 * (row[at.PLACE] * past[at.FIRST_ROW_STRIDE] + group * past[at.FIRST_HEAD_STRIDE])
+    nothing, between = call[at.NOTHING], past[at.FIRST_STRIDE]
+    count = score(scores, nothing, own_query, past[at.FIRST_KEYS] + apart, between, nothing, first, width)
+    count = score(scores, count, own_query, past[at.KEYS] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
+    if call[at.SLOPES] != 0:
+        slant(scores, row, first, floats(call[at.SLOPES])[head])
+    hide(scores, row, first)
+    scores[count] = dot(own_query, own_key, width)
+    total = weigh(scores, count + 1)
+    out = floats(call[at.MIXED] + 4 * (number * heads + head) * width)
+    for j in range(width):
+        out[j] = scores[count] * value[j]
+    count = mix(out, scores, nothing, past[at.FIRST_VALUES] + apart, between, nothing, first, width)
+    mix(out, scores, count, past[at.VALUES] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
+    divide(out, total, width)
+
+
+@njit(**FAST)
+def attend_source(call, past, number, head, scratch):
+    """Cross-attention of one head to what was read of the source."""
+    heads, width = call[at.CROSS_HEADS], call[at.CROSS_HEAD_WIDTH]
+    row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
+    group = head // (heads // call[at.CROSS_GROUPS])
+    query, own_query = floats(call[at.ASKED] + 4 * (number * heads + head) * width), floats(scratch)
+    scores, scale = floats(scratch + 8 * width), floats(call[at.NUMBERS])[at.CROSS_SCALE]
+    for j in range(width):
+        own_query[j] = query[j] * scale
+    place = 4 * (row[at.SOURCE] * past[at.SOURCE_ROW_STRIDE] + group * past[at.SOURCE_HEAD_STRIDE])
+    stride, stop, nothing = past[at.SOURCE_STRIDE], row[at.SOURCE_LENGTH], call[at.NOTHING]
+    score(scores, nothing, own_query, past[at.SOURCE_KEYS] + place, stride, nothing, stop, width)
+    total = weigh(scores, stop)
+    out = floats(call[at.MIXED] + 4 * (number * heads + head) * width)
+    for j in range(width):
+        out[j] = ZERO
+    mix(out, scores, nothing, past[at.SOURCE_VALUES] + place, stride, nothing, stop, width)
+    divide(out, total, width)

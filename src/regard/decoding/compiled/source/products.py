@@ -1,0 +1,103 @@
+"""A few vectors times some rows of a matrix: every weight is read once for up to four vectors."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.source.vectors import dots
+from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats
+
+
+@njit(**FAST)
+def dot(w, x, size):
+    """w · x"""
+    total = ZERO
+    for i in range(size):
+        total += w[i] * x[i]
+    return total
+
+
+@njit(**FAST)
+def rest(weights, scales, x, size, start):
+    """One row of weights times one vector, from a column on: those that fill no block, or all."""
+    if scales == 0:
+        return dot(floats(weights + 4 * start), floats(x + 4 * start), size - start)
+    weight, scale, vector = eighths(weights), floats(scales), floats(x)
+    total = ZERO
+    while start < size:
+        stop, part = min(size, start + at.BLOCK), ZERO
+        for i in range(start, stop):
+            part += np.float32(weight[i]) * vector[i]
+        total += part * scale[start // at.BLOCK]
+        start = stop
+    return total
+
+
+def product(outputs: int, rows: int, eight: bool) -> Any:
+    """A product that has so many outputs and rows at hand at once, with weights in eight bits or in float32."""
+    kernel, wide = dots(outputs, rows, eight), 1 if eight else 4
+
+    @njit(**FAST)
+    def put(matrix, x, size, o, row, sum_so_far, tail, out, stride, base):
+        """One number of the result: what the blocks came to, and all that is added."""
+        blocks = (size + at.BLOCK - 1) // at.BLOCK
+        total = sum_so_far
+        if tail < size:
+            scales = matrix[1] + 4 * o * blocks if eight else 0
+            total += rest(matrix[0] + wide * o * size, scales, x + 4 * row * size, size, tail)
+        if matrix[2] != 0:
+            total += floats(matrix[2])[o]
+        place = row * stride + o
+        if base != 0:
+            total += floats(base)[place]
+        floats(out)[place] = total
+
+    @njit(**FAST)
+    def run(matrix, x, size, start, stop, out, stride, base):
+        blocks, whole_blocks = (size + at.BLOCK - 1) // at.BLOCK, size // at.BLOCK * at.BLOCK
+        o = start
+        while o + outputs <= stop:
+            sums = kernel(matrix[0] + wide * o * size, matrix[1] + 4 * o * blocks, x, size)
+            for i in range(outputs):
+                for row in range(rows):
+                    put(matrix, x, size, o + i, row, sums[i * rows + row], whole_blocks, out, stride, base)
+            o += outputs
+        for last in range(o, stop):
+            for row in range(rows):
+                put(matrix, x, size, last, row, ZERO, size - size, out, stride, base)
+
+    return run
+
+
+one, two, four = product(4, 1, False), product(2, 2, False), product(2, 4, False)
+one_eighths, two_eighths, four_eighths = product(4, 1, True), product(2, 2, True), product(2, 4, True)
+
+
+@njit(**FAST)
+def multiply(matrix, x, rows, size, start, stop, out, stride, base):
+    """out[r, o] = base[r, o] + W[o] · x[r] + b[o] for the outputs from start to stop; base may be 0, for none.
+
+    `matrix` is a place in a table: addresses of weights, scales and bias; x, out and base are addresses.
+    """
+    row, eight = 0, matrix[1] != 0
+    while row < rows:
+        given, written = x + 4 * row * size, out + 4 * row * stride
+        before = base if base == 0 else base + 4 * row * stride
+        many = 4 if rows - row >= 4 else 2 if rows - row >= 2 else 1
+        if many == 4:
+            if eight:
+                four_eighths(matrix, given, size, start, stop, written, stride, before)
+            else:
+                four(matrix, given, size, start, stop, written, stride, before)
+        elif many == 2:
+            if eight:
+                two_eighths(matrix, given, size, start, stop, written, stride, before)
+            else:
+                two(matrix, given, size, start, stop, written, stride, before)
+        elif eight:
+            one_eighths(matrix, given, size, start, stop, written, stride, before)
+        else:
+            one(matrix, given, size, start, stop, written, stride, before)
+        row += many

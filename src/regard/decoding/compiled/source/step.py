@@ -1,0 +1,200 @@
+"""One decoding step of a whole Transformer decoder. Every thread runs it; they share each phase's pieces."""
+
+from numba import njit
+
+from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.source.attention import attend, attend_source
+from regard.decoding.compiled.source.experts import expand, gather, route
+from regard.decoding.compiled.source.functions import activate
+from regard.decoding.compiled.source.norms import norm
+from regard.decoding.compiled.source.products import multiply
+from regard.decoding.compiled.source.sharing import counters, done, take, wait
+from regard.decoding.compiled.source.words import FAST, floats, whole
+
+PIECE = 32  # outputs of a product that a thread takes at once
+
+
+@njit(**FAST)
+def put_norm(call, place, x, out, rows):
+    """norm(x), between addresses."""
+    eps = floats(call[at.NUMBERS])[at.EPS]
+    norm(call[at.NORM_KIND], floats(x), floats(out), rows, call[at.WIDTH], place[0], place[1], eps)
+
+
+@njit(**FAST)
+def copy(x, out, size):
+    """x, between addresses."""
+    read, written = floats(x), floats(out)
+    for i in range(size):
+        written[i] = read[i]
+
+
+@njit(**FAST)
+def normed(call, place, scratch):
+    """Where a sub-layer finds its input: norm(x), which every thread makes for itself, or x where norms come after."""
+    if call[at.RESIDUAL] != at.PRE:
+        return call[at.X]
+    put_norm(call, whole(place), call[at.X], scratch, call[at.ROWS])
+    return scratch
+
+
+@njit(**FAST)
+def asking(call, phase, layer, scratch, source):
+    """Queries, and in self-attention keys and values, of all rows."""
+    counter, rows, size, asked = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.ASKED]
+    nothing = call[at.NOTHING]
+    queries = call[at.HEADS] * call[at.HEAD_WIDTH]
+    more = 2 * call[at.GROUPS] * call[at.HEAD_WIDTH]
+    first, norm_place = at.QUERY, at.NORM_ATTENTION
+    if source > 0:
+        queries, more = call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH], 0
+        first, norm_place = at.CROSS_QUERY, at.NORM_CROSS
+    query, both = whole(layer + 8 * first), whole(layer + 8 * at.KEY_VALUE)
+    before = (queries + PIECE - 1) // PIECE
+    pieces = before + (more + PIECE - 1) // PIECE
+    ready, given, stride = False, call[at.X], queries + more
+    piece = take(counter)
+    while piece < pieces:
+        if not ready:
+            given, ready = normed(call, layer + 8 * norm_place, scratch), True
+        if piece < before:
+            start = piece * PIECE
+            multiply(query, given, rows, size, start, min(queries, start + PIECE), asked, stride, nothing)
+        else:
+            start = (piece - before) * PIECE
+            multiply(both, given, rows, size, start, min(more, start + PIECE), asked + 4 * queries, stride, nothing)
+        done(counter)
+        piece = take(counter)
+    wait(counter, pieces)
+
+
+@njit(**FAST)
+def looking(call, phase, past, scratch, source):
+    """All heads of all rows."""
+    counter, heads = counters(call, phase), call[at.CROSS_HEADS] if source > 0 else call[at.HEADS]
+    pieces, table = call[at.ROWS] * heads, whole(past)
+    piece = take(counter)
+    while piece < pieces:
+        if source > 0:
+            attend_source(call, table, piece // heads, piece % heads, scratch)
+        else:
+            attend(call, table, piece // heads, piece % heads, scratch)
+        done(counter)
+        piece = take(counter)
+    wait(counter, pieces)
+
+
+@njit(**FAST)
+def expanding(call, phase, layer, scratch):
+    """The first product of an MLP and its activation. A gate stands behind the rest of INNER."""
+    counter, rows, size, hidden = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.HIDDEN]
+    kind, matrix, inner = call[at.ACTIVATION], whole(layer + 8 * at.UP), call[at.INNER]
+    gates, experts, nothing = inner + 4 * rows * hidden, call[at.EXPERTS] > 0, call[at.NOTHING]
+    each = (hidden + PIECE - 1) // PIECE
+    pieces = each * rows * call[at.ACTIVE] if experts else each
+    ready, given = False, call[at.X]
+    piece = take(counter)
+    while piece < pieces:
+        if not ready:
+            given, ready = normed(call, layer + 8 * at.NORM_MLP, scratch), True
+            if experts:
+                route(call, layer, given, scratch)
+        start = piece % each * PIECE
+        stop = min(hidden, start + PIECE)
+        if experts:
+            expand(call, layer, given, piece // each, start, stop, scratch)
+        elif kind == at.SWIGLU:
+            multiply(matrix, given, rows, size, start, stop, gates, hidden, nothing)
+            multiply(matrix, given, rows, size, hidden + start, hidden + stop, inner - 4 * hidden, hidden, nothing)
+        else:
+            multiply(matrix, given, rows, size, start, stop, inner, hidden, nothing)
+        for row in range(0 if experts else rows):
+            values, gate = floats(inner + 4 * row * hidden), floats(gates + 4 * row * hidden)
+            activate(kind, values, gate, start, stop)
+        done(counter)
+        piece = take(counter)
+    wait(counter, pieces)
+
+
+@njit(**FAST)
+def closing(call, phase, matrix, given, size, norm_place, scratch):
+    """The last product of a sub-layer, and the way around it: x + F(x), which some norm afterwards."""
+    counter, rows, width, x = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.X]
+    base = call[at.NOTHING] if call[at.RESIDUAL] == at.NO_RESIDUAL else x
+    pieces = (width + PIECE - 1) // PIECE
+    piece = take(counter)
+    while piece < pieces:
+        start = piece * PIECE
+        stop = min(width, start + PIECE)
+        if size == 0:
+            gather(call, matrix, start, stop, scratch)
+        else:
+            multiply(whole(matrix), given, rows, size, start, stop, x, width, base)
+        done(counter)
+        piece = take(counter)
+    wait(counter, pieces)
+    if call[at.RESIDUAL] == at.PRE:
+        return
+    counter = counters(call, phase + 1)
+    row = take(counter)
+    while row < rows:
+        put_norm(call, norm_place, x + 4 * row * width, x + 4 * row * width, min(rows, 1))
+        done(counter)
+        row = take(counter)
+    wait(counter, rows)
+
+
+@njit(**FAST)
+def ending(call, phase, scratch):
+    """The states, or what the head makes of them."""
+    counter, rows, width, words = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.WORDS]
+    close = whole(call[at.CALL] + 8 * at.CLOSE_NORM)
+    pieces = max(1, (words + PIECE - 1) // PIECE)
+    given = call[at.OUT] if words == 0 else scratch
+    ready = False
+    piece = take(counter)
+    while piece < pieces:
+        if not ready:
+            ready = True
+            if call[at.CLOSES]:
+                put_norm(call, close, call[at.X], given, rows)
+            elif words == 0:
+                copy(call[at.X], given, rows * width)
+            else:
+                given = call[at.X]
+        if words > 0:
+            start = piece * PIECE
+            head = whole(call[at.CALL] + 8 * at.HEAD)
+            multiply(head, given, rows, width, start, min(words, start + PIECE), call[at.OUT], words, call[at.NOTHING])
+        done(counter)
+        piece = take(counter)
+    wait(counter, pieces)
+
+
+@njit("void(int64, int64)", no_cpython_wrapper=True, no_cfunc_wrapper=True, **FAST)
+def step(address, scratch):
+    """All layers and the head. `address` is that of the call's table; `scratch` is this thread's own room."""
+    call = whole(address)
+    phase, nothing, source = call[at.NOTHING], call[at.NOTHING], call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
+    for number in range(call[at.LAYERS]):
+        layer = call[at.LAYER_TABLE] + 8 * number * at.LAYER_SIZE
+        past = call[at.PAST_TABLE] + 8 * number * at.PAST_SIZE
+        asking(call, phase, layer, scratch, nothing)
+        looking(call, phase + 1, past, scratch, nothing)
+        size = call[at.HEADS] * call[at.HEAD_WIDTH]
+        closing(
+            call, phase + 2, layer + 8 * at.OUTPUT, call[at.MIXED], size, whole(layer + 8 * at.NORM_ATTENTION), scratch
+        )
+        if source > 0:
+            asking(call, phase + 4, layer, scratch, source)
+            looking(call, phase + 5, past, scratch, source)
+            norms = whole(layer + 8 * at.NORM_CROSS)
+            closing(call, phase + 6, layer + 8 * at.CROSS_OUTPUT, call[at.MIXED], source, norms, scratch)
+        expanding(call, phase + 8, layer, scratch)
+        norms = whole(layer + 8 * at.NORM_MLP)
+        if call[at.EXPERTS] > 0:
+            closing(call, phase + 9, layer, nothing, nothing, norms, scratch)
+        else:
+            closing(call, phase + 9, layer + 8 * at.DOWN, call[at.INNER], call[at.HIDDEN], norms, scratch)
+        phase += at.PHASES
+    ending(call, phase, scratch)

@@ -1,0 +1,53 @@
+"""Tensors that the machine code reads by their addresses."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.decoding.compiled import layout as at
+from regard.model.head import SelectedRows
+from regard.model.quantize import BLOCK, QuantizedLinear
+
+
+class NotCoveredError(Exception):
+    """Torch has to do this."""
+
+
+def need(covered: bool) -> None:
+    """Where something is otherwise than the machine code takes it for, torch goes on."""
+    if not covered:
+        raise NotCoveredError
+
+
+class Weights:
+    """Tensors that are held fast while their addresses are in use."""
+
+    def __init__(self) -> None:
+        self._tensors: list[Tensor] = []
+        self._addresses: list[int] = []
+
+    @property
+    def moved(self) -> bool:
+        """Whether one of them has its numbers elsewhere by now."""
+        return [tensor.data_ptr() for tensor in self._tensors] != self._addresses
+
+    def address(self, tensor: Tensor | None, *shape: int, kind: torch.dtype = torch.float32) -> int:
+        """Where a tensor begins: exactly of this type and shape, without gaps. None has the address 0."""
+        if tensor is None:
+            return 0
+        plain = tensor.device.type == "cpu" and tensor.dtype == kind and tensor.is_contiguous()
+        need(plain and tuple(tensor.shape) == shape and tensor.numel() > 0)
+        self._tensors.append(tensor)
+        self._addresses.append(tensor.data_ptr())
+        return tensor.data_ptr()
+
+    def matrix(self, linear: nn.Module | None, outputs: int, inputs: int) -> tuple[int, int, int]:
+        """Where weights, scales and bias of a product are; it must be of this size."""
+        need(linear is not None and not linear._forward_hooks and not linear._forward_pre_hooks)
+        if isinstance(linear, QuantizedLinear):
+            need(BLOCK == at.BLOCK)
+            rows = self.address(linear.rows, outputs, inputs, kind=torch.int8)
+            scales = self.address(linear.scales, outputs, -(-inputs // at.BLOCK))
+            return rows, scales, self.address(linear.bias, outputs)
+        need(type(linear) in (nn.Linear, SelectedRows))
+        assert isinstance(linear, nn.Linear | SelectedRows)
+        return self.address(linear.weight, outputs, inputs), 0, self.address(linear.bias, outputs)
