@@ -13,15 +13,17 @@ from regard.importing import read_model
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "another family": ("llama", {"model_type": "gemma2"}, "model_type: 'gemma2' is not among"),
     "none": ("llama", {"model_type": None}, "model_type: 'None' is not among"),
-    "scaled positions": (
+    "scaled positions": ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 8.0}}, "'yarn': Regard knows"),
+    "scaled, older": ("llama", {"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "'dynamic': Regard knows"),
+    "scaled by nothing": ("llama", {"rope_scaling": {"type": "linear"}}, "stretch"),
+    "scaled, of unknown length": (
         "llama",
-        {"rope_parameters": {"rope_type": "llama3", "factor": 8.0}},
-        "'llama3': .*plain rotary",
+        {"rope_scaling": {"type": "llama3", "factor": 2.0}},
+        "original_max_pos.*miss",
     ),
-    "scaled, older": ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "'linear': .*plain rotary"),
     "part of a head": ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor: 0.5"),
     "odd positions": ("llama", {"rope_parameters": {"rope_theta": 1e4, "odd": 1}}, "odd: 1: not known here"),
-    "no base": ("llama", {"rope_parameters": {"rope_theta": 0.0}}, "rope_theta"),
+    "no base": ("llama", {"rope_parameters": {"rope_theta": 0.0}}, "base: wanted a number > 0"),
     "softcapping": ("llama", {"final_logit_softcapping": 30.0}, "final_logit_softcapping: 30.0: Regard has no such"),
     "parallel": ("llama", {"use_parallel_residual": True}, "use_parallel_residual: True"),
     "rounded": ("llama", {"quantization_config": {"bits": 4}}, "quantization_config: .* rounded"),
