@@ -1,5 +1,6 @@
 """GGUF files: the same logits as the model they were made from, in as many bits as they have."""
 
+import sys
 from pathlib import Path
 from random import Random
 
@@ -60,6 +61,16 @@ def test_every_type_equals_the_package(kind, monkeypatch: pytest.MonkeyPatch) ->
         wanted = gguf.quants.dequantize(content.reshape(1, -1), number)
     found = numbers(content, kind, (1, 7 * kind.block))
     np.testing.assert_array_equal(found.float().numpy(), wanted)
+
+
+def test_only_few_bits_need_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = stranger("llama tied", **WIDE)
+    plain, rounded_one = (put_gguf(tmp_path / f"{kind}.gguf", theirs, kind) for kind in ("BF16", "Q8_0"))
+    for name in ("gguf", "gguf.constants", "gguf.quants"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert read_model(plain).weights
+    with pytest.raises(InputError, match=r"need the package gguf: pip install 'regard\[import\]'"):
+        read_model(rounded_one)
 
 
 def test_how_it_reads_and_ends(tmp_path: Path) -> None:

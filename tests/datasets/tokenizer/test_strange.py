@@ -34,7 +34,6 @@ def test_what_regard_learns_is_rebuilt_to_the_letter(kind: str) -> None:
 
 Change = Callable[[dict[str, Any]], Any]
 BPE: dict[str, Change] = {
-    "no model": lambda held: held.update(model=None),
     "a number for a model": lambda held: held.update(model=1.5),
     "a list for a model": lambda held: held.update(model=["merges"]),
     "id twice": lambda held: held["model"]["vocab"].update({"<pad>": 1}),
