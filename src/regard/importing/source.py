@@ -27,6 +27,5 @@ def _read(source: str | Path, path: Path, listener: Listener) -> Imported:
         return read_gguf(path, listener)
     if str(source) in PACKAGES:
         return read_package(str(source), listener)
-    raise InputError(
-        f"{str(source)[:200]}: no such folder or file; wanted a Hugging Face folder, a .gguf file, or one of {', '.join(PACKAGES)}"
-    )
+    wanted = f"a Hugging Face folder, a .gguf file, or one of {', '.join(PACKAGES)}"
+    raise InputError(f"{str(source)[:200]}: no such folder or file; wanted {wanted}")
