@@ -34,6 +34,8 @@ TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im
 SIZES = {"vocab_size": VOCABULARY, "hidden_size": 24, "intermediate_size": 22, "num_hidden_layers": 2}
 HEADS = {"num_attention_heads": 4, "num_key_value_heads": 2, "rms_norm_eps": EPS, "max_position_embeddings": 64}
 ROTARY = SIZES | HEADS | {"rope_parameters": {"rope_type": "default", "rope_theta": BASE}}
+STRETCHED = {"rope_theta": BASE, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+STRETCHED |= {"original_max_position_embeddings": 32}
 ENDS = {"bos_token_id": 0, "eos_token_id": 2}
 OLD = {"vocab_size": VOCABULARY, "n_positions": 32, "n_embd": 24, "n_layer": 2, "n_head": 4, "layer_norm_epsilon": EPS}
 FAMILIES: dict[str, tuple[type[nn.Module], type[Any], dict[str, Any]]] = {
@@ -45,6 +47,16 @@ FAMILIES: dict[str, tuple[type[nn.Module], type[Any], dict[str, Any]]] = {
     "llama tied": (LlamaForCausalLM, LlamaConfig, ROTARY | ENDS | {"tie_word_embeddings": True}),
     "llama biased": (LlamaForCausalLM, LlamaConfig, ROTARY | ENDS | {"attention_bias": True, "mlp_bias": True}),
     "llama own heads": (LlamaForCausalLM, LlamaConfig, ROTARY | ENDS | {"head_dim": 10, "num_key_value_heads": 1}),
+    "llama 3.1": (
+        LlamaForCausalLM,
+        LlamaConfig,
+        ROTARY | ENDS | {"rope_parameters": STRETCHED | {"rope_type": "llama3", "factor": 8.0}, "head_dim": 16},
+    ),
+    "llama linear": (
+        LlamaForCausalLM,
+        LlamaConfig,
+        ROTARY | ENDS | {"rope_parameters": {"rope_type": "linear", "rope_theta": BASE, "factor": 2.5}},
+    ),
     "mistral": (MistralForCausalLM, MistralConfig, ROTARY | ENDS | {"sliding_window": None}),
     "mistral window": (MistralForCausalLM, MistralConfig, ROTARY | ENDS | {"sliding_window": 5, "head_dim": 8}),
     "qwen2": (Qwen2ForCausalLM, Qwen2Config, ROTARY | ENDS | {"tie_word_embeddings": True}),

@@ -13,15 +13,17 @@ from regard.importing import read_model
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "another family": ("llama", {"model_type": "gemma2"}, "model_type: 'gemma2' is not among"),
     "none": ("llama", {"model_type": None}, "model_type: 'None' is not among"),
-    "scaled positions": (
+    "scaled positions": ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 8.0}}, "'yarn': Regard knows"),
+    "scaled, older": ("llama", {"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "'dynamic': Regard knows"),
+    "scaled by nothing": ("llama", {"rope_scaling": {"type": "linear"}}, "stretch"),
+    "scaled, of unknown length": (
         "llama",
-        {"rope_parameters": {"rope_type": "llama3", "factor": 8.0}},
-        "'llama3': .*plain rotary",
+        {"rope_scaling": {"type": "llama3", "factor": 2.0}},
+        "original_max_pos.*miss",
     ),
-    "scaled, older": ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "'linear': .*plain rotary"),
     "part of a head": ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor: 0.5"),
     "odd positions": ("llama", {"rope_parameters": {"rope_theta": 1e4, "odd": 1}}, "odd: 1: not known here"),
-    "no base": ("llama", {"rope_parameters": {"rope_theta": 0.0}}, "rope_theta"),
+    "no base": ("llama", {"rope_parameters": {"rope_theta": 0.0}}, "base: wanted a number > 0"),
     "softcapping": ("llama", {"final_logit_softcapping": 30.0}, "final_logit_softcapping: 30.0: Regard has no such"),
     "parallel": ("llama", {"use_parallel_residual": True}, "use_parallel_residual: True"),
     "rounded": ("llama", {"quantization_config": {"bits": 4}}, "quantization_config: .* rounded"),
@@ -101,12 +103,13 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
         read_model(folder)
 
 
-def test_no_file_outside_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["../model.safetensors", "x" * 5000, "", "a\0b", "/etc/passwd", "1" * 400, 5, None])
+def test_no_file_outside_is_named(name: object, tmp_path: Path) -> None:
     folder = put(tmp_path / "given", stranger("gpt2"))
     (folder / "model.safetensors").rename(tmp_path / "model.safetensors")
-    index = {"weight_map": {"transformer.wte.weight": "../model.safetensors"}}
+    index = {"weight_map": {"transformer.wte.weight": name}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(InputError, match="names of files that are none"):
+    with pytest.raises(InputError, match="no table of weights and the files"):
         read_model(folder)
 
 
@@ -147,8 +150,8 @@ def test_tokens_that_are_not_there_are_refused(case: str, tmp_path: Path) -> Non
 
 
 def test_nothing_is_nothing(tmp_path: Path) -> None:
-    for source in (tmp_path / "nowhere", "smollm3", tmp_path / "none.gguf"):
-        with pytest.raises(InputError, match="no such"):
+    for source in (tmp_path / "nowhere", "smollm3", tmp_path / "none.gguf", "a\0b", "x" * 5000, ""):
+        with pytest.raises(InputError, match=r"no such|too long|no config\.json"):
             read_model(source)
     (tmp_path / "text.gguf").write_text("text")
     with pytest.raises(InputError, match="not a GGUF file: it does not begin with GGUF"):

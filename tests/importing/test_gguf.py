@@ -1,5 +1,6 @@
 """GGUF files: the same logits as the model they were made from, in as many bits as they have."""
 
+import sys
 from pathlib import Path
 from random import Random
 
@@ -34,6 +35,12 @@ def test_experts_may_be_tensors_of_their_own(tmp_path: Path) -> None:
     agree(read_model(put_gguf(tmp_path / "small.gguf", theirs, apart=True)), theirs)
 
 
+def test_positions_may_be_stretched(tmp_path: Path) -> None:
+    theirs = stranger("llama linear")
+    said = {"rope.scaling.type": "linear", "rope.scaling.factor": 2.5}
+    agree(read_model(put_gguf(tmp_path / "small.gguf", theirs, **said)), theirs)
+
+
 @pytest.mark.parametrize("kind", ["F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"])
 def test_few_bits_are_read_as_the_package_reads_them(kind: str, tmp_path: Path) -> None:
     theirs = stranger("llama tied", **WIDE)
@@ -56,6 +63,16 @@ def test_every_type_equals_the_package(kind, monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_array_equal(found.float().numpy(), wanted)
 
 
+def test_only_few_bits_need_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = stranger("llama tied", **WIDE)
+    plain, rounded_one = (put_gguf(tmp_path / f"{kind}.gguf", theirs, kind) for kind in ("BF16", "Q8_0"))
+    for name in ("gguf", "gguf.constants", "gguf.quants"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert read_model(plain).weights
+    with pytest.raises(InputError, match=r"need the package gguf: pip install 'regard\[import\]'"):
+        read_model(rounded_one)
+
+
 def test_how_it_reads_and_ends(tmp_path: Path) -> None:
     found = read_model(put_gguf(tmp_path / "a.gguf", stranger("qwen2")))
     assert (found.tokenizer.bos, found.tokenizer.eos, found.tokenizer.pad) == (0, 2, None)
@@ -70,8 +87,8 @@ def test_how_it_reads_and_ends(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "rope.scaling.type": ("linear", "plain rotary"),
-    "rope.dimension_count": (4, "plain rotary"),
+    "rope.scaling.type": ("yarn", "rotary positions of all pairs"),
+    "rope.dimension_count": (4, "rotary positions of all pairs"),
     "attention.head_count": ([4, 2], "heads in every layer"),
     "logit_scale": (0.5, "not known here"),
     "expert_shared_count": (1, "not known here"),

@@ -10,7 +10,7 @@ from regard.importing.settings import Settings
 from regard.recipe.errors import nearest
 
 GELU = {"gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "gelu": "none"}
-SCALED = "Regard turns by plain rotary positions"
+SCALED = "Regard knows rotary positions of all pairs: default, linear, llama3"
 
 
 def read_config(table: Mapping[str, Any], named: str) -> Design:
@@ -135,7 +135,7 @@ def _rotary(
         norm="rms",
         tied=settings.truth("tie_word_embeddings", False),
         mlp=mlp | {"hidden": hidden},
-        base=_base(settings, base),
+        rotary=_turns(settings, base),
         window=_window(settings, layers, window),
         bias=bias,
         attention_dropout=settings.number("attention_dropout", 0.0),
@@ -148,10 +148,10 @@ def _head_width(settings: Settings, width: int, heads: int) -> int:
     return width // heads
 
 
-def _base(settings: Settings, default: float) -> float:
+def _turns(settings: Settings, base: float) -> dict[str, Any]:
     """How fast pairs turn: said beside everything else by older configs, in a table of its own by newer ones."""
     settings.must("partial_rotary_factor", 1.0, 1, why=SCALED)
-    base = settings.number("rope_theta", default)
+    found: dict[str, Any] = {"base": settings.number("rope_theta", base)}
     for key in ("rope_scaling", "rope_parameters"):
         table = settings.get(key)
         if table is None:
@@ -159,14 +159,25 @@ def _base(settings: Settings, default: float) -> float:
         if not isinstance(table, Mapping):
             raise settings.refusal(key, table, "wanted a table")
         inner = Settings(table, f"{settings.named}: {key}")
-        for kind in ("rope_type", "type"):
-            inner.must(kind, "default", why=SCALED)
         inner.must("partial_rotary_factor", 1.0, 1, why=SCALED)
-        base = inner.number("rope_theta", base)
+        found["base"] = inner.number("rope_theta", found["base"])
+        found |= _stretch(inner)
         inner.close((), WHERE)
-    if not base:
-        raise settings.refusal("rope_theta", base, "wanted more than 0")
-    return base
+    return found
+
+
+def _stretch(settings: Settings) -> dict[str, Any]:
+    """Positions stretched over longer texts: all pairs alike, or, as in Llama 3.1, the slow ones."""
+    kind = settings.get("rope_type") or settings.get("type") or "default"
+    if kind == "default":
+        return {}
+    if kind not in ("linear", "llama3"):
+        raise settings.refusal("rope_type", kind, SCALED)
+    found: dict[str, Any] = {"stretch": settings.number("factor", 0.0)}
+    if kind == "llama3":
+        found["trained"] = settings.count("original_max_position_embeddings")
+        found |= {"slow": settings.number("low_freq_factor", 0.0), "fast": settings.number("high_freq_factor", 0.0)}
+    return found
 
 
 def _window(settings: Settings, layers: int, width: int | None) -> int | None:

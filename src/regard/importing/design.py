@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """A decoder alone. `base` belongs to rotary positions; without one they are learned, `context` of them."""
+    """A decoder alone. Without `rotary`, the options of such positions, they are learned, `context` of them."""
 
     family: str
     vocab_size: int
@@ -22,7 +22,7 @@ class Design:
     norm: Literal["rms", "layer"]
     tied: bool
     mlp: Mapping[str, Any]
-    base: float | None = None
+    rotary: Mapping[str, Any] | None = None
     window: int | None = None
     bias: bool | Literal["inputs"] = False
     dropout: float = 0.0
@@ -54,7 +54,7 @@ class Design:
             "layers": self.layers,
             "attention": attention,
             "pattern": {"kind": "window", "width": self.window} if self.window else "causal",
-            "positions": learned if self.base is None else {"kind": "rotary", "base": self.base},
+            "positions": learned if self.rotary is None else {"kind": "rotary", **self.rotary},
             "norm": {"kind": self.norm, "eps": self.eps},
             "residual": "pre",
             "mlp": dict(self.mlp),

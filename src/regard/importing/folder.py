@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.disk import checksum, names_inside, read_json, read_text
+from regard.disk import checksum, read_json, read_text
 from regard.disk.tensors import Tensors, read_tensors
 from regard.errors import InputError
 from regard.importing.configs import read_config
@@ -23,7 +23,8 @@ MADE_ANEW = re.compile(
     r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq|(transformer\.)?h\.\d+\.attn\.(masked_)?bias"
 )
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
-SHARDS, CARD = 1000, 2**22
+SHARD, SHARDS = re.compile(r"[\w-][\w.-]{0,200}\.safetensors"), 1000
+CARD = 2**22
 
 
 def read_folder(path: Path, listener: Listener) -> Imported:
@@ -62,10 +63,10 @@ def _files(folder: Folder) -> list[str]:
         return [WEIGHTS]
     if folder.has(INDEX):
         table = folder.table(INDEX).get("weight_map")
-        names = sorted({str(name) for name in table.values()}) if isinstance(table, dict) else []
-        if not 0 < len(names) <= SHARDS:
-            raise InputError(f"{folder.path / INDEX}: damaged: no table of weights and their files")
-        return names_inside(names, folder.path / INDEX)
+        names = set(map(str, table.values())) if isinstance(table, dict) else set()
+        if not 0 < len(names) <= SHARDS or not all(map(SHARD.fullmatch, names)):
+            raise InputError(f"{folder.path / INDEX}: damaged: no table of weights and the files that hold them")
+        return sorted(names)
     if any(map(folder.has, PICKLED)):
         raise InputError(f"{folder.path}: its weights are pickled, which could run code; wanted {WEIGHTS}")
     raise InputError(f"{folder.path}: no {WEIGHTS} in it")

@@ -3,6 +3,7 @@
 HARMLESS = {
     # where it comes from, and what wrote it
     *("architectures", "model_type", "_name_or_path", "name_or_path", "transformers_version", "tokenizer_class"),
+    *("_model_name_or_path", "model_name", "_commit_hash", "_from_model_config", "license", "license_link"),
     *("transformers.js_config", "is_llama_config", "unsloth_version", "unsloth_fixed", "mlx_version"),
     # how numbers were drawn, stored and kept
     *("dtype", "torch_dtype", "initializer_range", "use_cache", "gradient_checkpointing", "pretraining_tp"),
@@ -11,11 +12,16 @@ HARMLESS = {
     # what else it can be used for, or asked to hand out
     *("output_attentions", "output_hidden_states", "return_dict", "return_dict_in_generate", "output_scores"),
     *("problem_type", "id2label", "label2id", "num_labels", "finetuning_task", "task_specific_params"),
+    *("_num_labels", "output_past", "tie_encoder_decoder", "cross_attention_hidden_size", "tf_legacy_loss", "prefix"),
+    *("chunk_size_feed_forward",),
     *("summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"),
     # how it writes: that is read from generation_config.json, or asked of the user
     *("bos_token_id", "eos_token_id", "pad_token_id", "max_length", "min_length", "do_sample", "temperature", "top_k"),
     *("top_p", "typical_p", "repetition_penalty", "length_penalty", "num_beams", "num_beam_groups", "early_stopping"),
     *("num_return_sequences", "no_repeat_ngram_size", "bad_words_ids", "diversity_penalty", "remove_invalid_values"),
+    *("unk_token_id", "sep_token_id", "cls_token_id", "decoder_start_token_id", "forced_bos_token_id"),
+    *("forced_eos_token_id", "suppress_tokens", "begin_suppress_tokens", "encoder_no_repeat_ngram_size"),
+    *("exponential_decay_length_penalty",),
 }
 WHERE = "HARMLESS in regard/importing/harmless.py"
 
@@ -27,7 +33,7 @@ REFUSED = (
     *("residual_multiplier", "embedding_multiplier", "scale_emb", "scale_depth", "scale_embedding"),
     *("parallel_attn", "use_parallel_residual", "parallel_residual", "use_post_norm", "no_rope_layers"),
     # positions and pairs
-    *("rope_interleaved", "use_alibi", "alibi", "position_embedding_type", "no_rope_layer_interval"),
+    *("rope_interleaved", "use_mrope", "use_alibi", "alibi", "position_embedding_type", "no_rope_layer_interval"),
     # which layers, experts or weights are there
     *("shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace", "moe_layer_freq"),
     *("mlp_only_layers", "decoder_sparse_step", "num_nextn_predict_layers", "text_config", "vision_config"),

@@ -12,7 +12,13 @@ from regard.listener import SILENT, Listener
 
 def read_model(source: str | Path, listener: Listener = SILENT) -> Imported:
     """A pretrained language model from a Hugging Face folder, a GGUF file, or the registry by name: `smollm2`."""
-    path = place(source)
+    try:
+        return _read(source, place(source), listener)
+    except OSError as error:
+        raise InputError(f"{str(source)[:200]}: {error.strerror or error}") from error
+
+
+def _read(source: str | Path, path: Path, listener: Listener) -> Imported:
     if path.is_dir():
         return read_folder(path, listener)
     if path.suffix == ".gguf" or path.is_file():
@@ -21,6 +27,5 @@ def read_model(source: str | Path, listener: Listener = SILENT) -> Imported:
         return read_gguf(path, listener)
     if str(source) in PACKAGES:
         return read_package(str(source), listener)
-    raise InputError(
-        f"{source}: no such folder or file; wanted a Hugging Face folder, a .gguf file, or one of {', '.join(PACKAGES)}"
-    )
+    wanted = f"a Hugging Face folder, a .gguf file, or one of {', '.join(PACKAGES)}"
+    raise InputError(f"{str(source)[:200]}: no such folder or file; wanted {wanted}")

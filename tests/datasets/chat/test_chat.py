@@ -106,7 +106,13 @@ def test_what_never_ends_is_ended(template: str) -> None:
     assert time.monotonic() - began < 25
 
 
-def test_time_is_told_but_no_file_is_open() -> None:
+def test_without_jinja_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template_module, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"need the package jinja2: pip install 'regard\[import\]'"):
+        render("x", CHAT)
+
+
+def test_time_is_told() -> None:
     assert render("{{ strftime_now('%Y') }}", CHAT) == str(datetime.now().year)
 
 

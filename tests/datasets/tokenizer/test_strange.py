@@ -36,6 +36,8 @@ BYTES = {"type": "ByteLevel"}
 SPACED = BYTES | {"add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 Change = Callable[[dict[str, Any]], Any]
 BPE: dict[str, Change] = {
+    "a number for a model": lambda held: held.update(model=1.5),
+    "a list for a model": lambda held: held.update(model=["merges"]),
     "id twice": lambda held: held["model"]["vocab"].update({"<pad>": 1}),
     "id too high": lambda held: held["model"]["vocab"].update({"<pad>": 10**6}),
     "negative": lambda held: held["model"]["vocab"].update({"<pad>": -1}),

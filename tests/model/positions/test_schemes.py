@@ -42,6 +42,30 @@ def test_rotary_is_the_formula(base: float) -> None:
             torch.testing.assert_close(found[:, :, row, 2 * pair : 2 * pair + 2], turned, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("trained", [0, 40])
+def test_stretched_rotary_is_the_formula(trained: int) -> None:
+    """Pairs turn slower by the factor: all of them, or those that turned seldom, by how seldom."""
+    width, base, stretch, slow, fast = 10, 300.0, 3.0, 0.5, 3.0
+    scheme = Rotary(width, base=base, stretch=stretch, trained=trained, slow=slow, fast=fast)
+    ones = torch.tensor([1.0, 0.0]).repeat(width // 2).view(1, 1, 1, width)
+    found = scheme.rotate(ones, Where(2, 3))[0, 0, 0]
+    kinds = set()
+    for pair in range(width // 2):
+        speed = base ** (-2 * pair / width)
+        turned = trained * speed / (2 * math.pi)
+        kept = 0.0 if not trained or turned <= slow else 1.0 if turned >= fast else (turned - slow) / (fast - slow)
+        kinds.add("all" if kept == 1 else "none" if kept == 0 else "some")
+        angle = 2 * speed * (kept + (1 - kept) / stretch)
+        assert found[2 * pair].item() == pytest.approx(math.cos(angle), abs=1e-6)
+        assert found[2 * pair + 1].item() == pytest.approx(math.sin(angle), abs=1e-6)
+    assert kinds == ({"all", "some", "none"} if trained else {"none"})
+
+
+def test_pairs_are_slow_before_they_are_fast() -> None:
+    with pytest.raises(ValueError, match="choose slow below fast"):
+        Rotary(4, slow=4.0, fast=4.0)
+
+
 def test_rotary_scores_depend_on_the_distance_alone() -> None:
     scheme, maker = Rotary(8), torch.Generator().manual_seed(0)
     query, key = torch.randn(1, 1, 1, 8, generator=maker), torch.randn(1, 1, 1, 8, generator=maker)

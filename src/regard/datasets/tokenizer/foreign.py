@@ -164,14 +164,16 @@ def _growth(part: Any, inner: str) -> float:
 
 
 def _model(model: Any) -> dict[str, Any]:
-    kind = model.get("type") if isinstance(model, Mapping) else None
+    if not isinstance(model, Mapping):
+        raise ValueError("model: missing, or no table")
+    kind = model.get("type")
     if kind == "Unigram":
         check_scores(model.get("vocab"))
         unknown = model.get("unk_id")
         if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(model["vocab"])):
             raise ValueError("model: an unknown token that is none")
         return _only(model, ("vocab", "unk_id"), {"byte_fallback": _truth})
-    if kind not in ("BPE", "WordPiece", "WordLevel", None) or (kind is None and "merges" not in (model or {})):
+    if kind not in ("BPE", "WordPiece", "WordLevel", None) or (kind is None and "merges" not in model):
         raise ValueError(f"model: {str(kind)[:SHORT]!r} is not among those that are known here")
     check_ids(model.get("vocab"), dense=False)
     unknown, prefix = model.get("unk_token"), model.get("continuing_subword_prefix")

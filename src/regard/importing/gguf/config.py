@@ -13,7 +13,7 @@ from regard.importing.settings import Settings
 ARCHITECTURES = ("llama", "qwen2", "gpt2")
 HARMLESS = {"vocab_size"}
 WHERE = "HARMLESS in regard/importing/gguf/config.py"
-SCALED = "Regard turns by plain rotary positions"
+SCALED = "of a GGUF file Regard knows rotary positions of all pairs: none, linear"
 
 
 def read_values(values: Mapping[str, Any], tensors: Mapping[str, Entry], named: str) -> Design:
@@ -27,7 +27,9 @@ def read_values(values: Mapping[str, Any], tensors: Mapping[str, Entry], named: 
     if values.get("split.count", 1) not in (0, 1):
         raise InputError(f"{named}: split.count: one of several files; join them first: llama-gguf-split --merge")
     if "rope_freqs.weight" in tensors or "rope_factors_long.weight" in tensors:
-        raise InputError(f"{named}: rope_freqs.weight: scaled positions (as in Llama 3.1): {SCALED}")
+        raise InputError(
+            f"{named}: rope_freqs.weight: stretched positions (as in Llama 3.1): import its Hugging Face folder"
+        )
     before = f"{family}."
     table = {key.removeprefix(before): value for key, value in values.items() if key.startswith(before)}
     settings = Settings(table, f"{named}: {family}")
@@ -74,9 +76,6 @@ def _llama(settings: Settings, family: str, vocab_size: int, tensors: Mapping[st
     head_width = settings.count("attention.key_length", 0) or _head_width(settings, width, heads)
     settings.must("attention.value_length", head_width)
     settings.must("rope.dimension_count", head_width, why=SCALED)
-    settings.must("rope.scaling.type", "none", why=SCALED)
-    settings.must("rope.scaling.factor", 0.0, 1.0, why=SCALED)
-    settings.must("rope.scale_linear", 1.0, why=SCALED)
     settings.must("attention.causal", True)
     hidden, experts = settings.count("feed_forward_length"), settings.count("expert_count", 0)
     active = settings.count("expert_used_count", 2) if experts else 0
@@ -96,10 +95,19 @@ def _llama(settings: Settings, family: str, vocab_size: int, tensors: Mapping[st
         norm="rms",
         tied="output.weight" not in tensors,
         mlp=(mixed if experts else swiglu) | {"hidden": hidden},
-        base=settings.number("rope.freq_base", 10000.0),
+        rotary={"base": settings.number("rope.freq_base", 10000.0)} | _stretch(settings),
         window=settings.count("attention.sliding_window", 0) or None,
         bias=_bias(tensors),
     )
+
+
+def _stretch(settings: Settings) -> dict[str, Any]:
+    """Positions stretched over longer texts, all pairs alike. The other ways stand in tensors, which are refused."""
+    settings.must("rope.scaling.type", "none", "linear", why=SCALED)
+    settings.get("rope.scaling.original_context_length")
+    older = settings.number("rope.scale_linear", 1.0)
+    factor = settings.number("rope.scaling.factor", older) or 1.0
+    return {"stretch": factor} if settings.get("rope.scaling.type") == "linear" or older != 1 else {}
 
 
 def _heads(settings: Settings) -> int:

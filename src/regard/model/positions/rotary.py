@@ -1,6 +1,10 @@
 """Rotation by position."""
 
+import math
+from typing import Annotated
+
 import torch
+from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor
 
@@ -8,6 +12,7 @@ from regard.model.options import Base
 from regard.model.positions.positions import Positions, Where
 from regard.model.positions.sinusoidal import SPAN, frequencies
 from regard.model.precision import wide
+from regard.recipe import Number, Positive
 
 
 class Rotary(Positions):
@@ -15,15 +20,37 @@ class Rotary(Positions):
 
     z_i · e^(i θ_i p), θ_i = base^(-2i/K): the product of a query and a key then depends on
     their distance alone [N0:141-151; Su et al. 2021]. Values and embeddings are left alone.
+
+    A model can read texts `stretch` times as long as it was trained for if pairs turn that much slower: all of them
+    [Chen et al. 2023], or, with `trained`, the slow ones alone. A pair that turned at least `fast` times within the
+    positions trained for is left as it is, one that turned `slow` times or less is slowed down, and those between in
+    part [Llama 3.1].
     """
 
     moment = "rotate"
 
-    def __init__(self, width: int, *, base: Base = 10000.0) -> None:
+    def __init__(
+        self,
+        width: int,
+        *,
+        base: Base = 10000.0,
+        stretch: Annotated[
+            Positive, Doc("How much slower pairs turn, for texts so many times as long; 1 is none.")
+        ] = 1.0,
+        trained: Annotated[
+            Number, Doc("Positions trained for before stretching: only pairs that are slow in these are; 0 means all.")
+        ] = 0,
+        slow: Annotated[
+            Positive, Doc("A pair that turns no more often in the positions trained for is stretched.")
+        ] = 1.0,
+        fast: Annotated[Positive, Doc("A pair that turns at least so often there is left as it is.")] = 4.0,
+    ) -> None:
         super().__init__()
+        if slow >= fast:
+            raise ValueError(f"slow: {slow:g} turns are no fewer than the {fast:g} of fast; choose slow below fast")
         if width % 2:
             raise ValueError(f"rotary turns pairs, and width {width} has an odd one out; choose an even width")
-        self.base = base
+        self.base, self.stretch, self.trained, self.slow, self.fast = base, stretch, trained, slow, fast
         self._turns: dict[tuple[int, torch.device, torch.dtype], Tensor] = {}
 
     def check_head(self, width: int) -> None:
@@ -46,7 +73,16 @@ class Rotary(Positions):
         if table is None or needed > len(table):
             with torch.inference_mode(False):  # or a table first made in use could not be trained with
                 span = torch.arange(max(needed, SPAN if table is None else 2 * len(table)), device=device)
-                angles = torch.outer(span.double(), frequencies(width, self.base).to(device))
+                angles = torch.outer(span.double(), self._frequencies(width).to(device))
                 table = torch.polar(torch.ones_like(angles), angles).to(like.dtype.to_complex())
             self._turns[key] = table  # another thread may put a shorter one here: this one is handed on
         return table
+
+    def _frequencies(self, width: int) -> Float[Tensor, "half"]:
+        """How far each pair turns from one position to the next."""
+        plain = frequencies(width, self.base)
+        if self.stretch == 1:
+            return plain
+        turns = self.trained * plain / (2 * math.pi)
+        kept = ((turns - self.slow) / (self.fast - self.slow)).clamp(0, 1)
+        return kept * plain + (1 - kept) * plain / self.stretch
