@@ -74,6 +74,7 @@ class Stepper:
         team = threads()
         bench.lay(plan, len(x), span, team)
         call[at.CALL], call[at.ROWS], call[at.WORDS] = call.ctypes.data, len(x), self._words
+        call[at.THREADS] = team
         call[at.HEAD : at.HEAD + at.MATRIX] = self._matrix
         call[at.PAST_TABLE], call[at.ROW_TABLE] = past.ctypes.data, rows.ctypes.data
         call[at.TICKETS] = -(-tickets.ctypes.data // (8 * at.LINE)) * 8 * at.LINE
