@@ -13,7 +13,7 @@ from regard.model.quantize import QuantizedLinear
 
 ROWS = 16  # from more rows on torch's products are faster: in float32, …
 ROWS_ROUNDED = 8  # … in eight bits, …
-ROWS_EXACT = 64  # … and in eight bits where torch first has to write out all weights as numbers
+ROWS_EXACT = 32  # … and in eight bits where torch first has to write out all weights as numbers
 
 
 def most_rows(head: nn.Module) -> int:

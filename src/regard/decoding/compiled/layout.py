@@ -12,6 +12,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     CALL,  # the address of this table itself
     LAYERS,
     ROWS,
+    THREADS,
     WIDTH,
     HEADS,
     GROUPS,
@@ -48,7 +49,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     _,
     _,
     CALL_SIZE,
-) = range(40)
+) = range(41)
 
 # numbers that are not whole
 EPS, SCALE, CROSS_SCALE = range(3)

@@ -16,7 +16,7 @@ class PastTable:
     """Addresses of keys and values, looked at again only where an entry has taken others."""
 
     def __init__(self, plan: Plan) -> None:
-        self._shape, layers = plan.shape, plan.layers
+        self._shape, self._weights, layers = plan.shape, plan.weights, plan.layers
         self.table = np.zeros((layers, at.PAST_SIZE), np.int64)
         self._kept: list[tuple[Tensor, ...]] = [()] * layers
         self._read: list[tuple[Tensor, ...]] = [()] * layers
@@ -43,6 +43,7 @@ class PastTable:
 
     def _meet(self, memory: Memory) -> None:
         """Whether this is a memory that the machine code can read, asked before anything is changed."""
+        need(not self._weights.moved)  # asked at the beginning of texts: nobody exchanges weights in the midst of one
         layers, crosses = len(self.table), len(self.table) if self._shape.cross.all else 0
         need(len(memory.layers) == layers and all(isinstance(entry, Past) for entry in memory.layers))
         need(len(memory.cross) == crosses and all(type(entry) is SourceKeysValues for entry in memory.cross))

@@ -41,9 +41,8 @@ class Plan:
 
     @property
     def holds(self) -> bool:
-        """Whether everything still is where it was, nobody watches, and nothing is dropped by chance."""
-        watched, dropping = (tap.watched for tap in self._taps), (part.training for part in self._dropping)
-        return not any(watched) and not any(dropping) and not self.weights.moved
+        """Whether nobody watches, and nothing is dropped by chance."""
+        return not any(tap.sights for tap in self._taps) and not any(part.training for part in self._dropping)
 
     def _call(self, close: nn.Module) -> list[int]:
         """What is the same at every step."""

@@ -72,8 +72,9 @@ class Stepper:
             max((rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1, rows[:, at.SOURCE_LENGTH].max())
         )
         team = threads()
-        bench.lay(plan, len(x), span, team)
+        rooms = bench.lay(plan, len(x), span, team)
         call[at.CALL], call[at.ROWS], call[at.WORDS] = call.ctypes.data, len(x), self._words
+        call[at.THREADS] = team
         call[at.HEAD : at.HEAD + at.MATRIX] = self._matrix
         call[at.PAST_TABLE], call[at.ROW_TABLE] = past.ctypes.data, rows.ctypes.data
         call[at.TICKETS] = -(-tickets.ctypes.data // (8 * at.LINE)) * 8 * at.LINE
@@ -82,7 +83,7 @@ class Stepper:
         call[at.CHOSEN] = bench.chosen
         turns = self._turns(int(rows[:, at.POSITION].max()) + 1, x)
         call[at.TURNS] = 0 if turns is None else turns.data_ptr()
-        TEAM.run(self._code, int(call[at.CALL]), bench.rooms, (call, past, tickets, rows, plan))
+        TEAM.run(self._code, int(call[at.CALL]), rooms, (call, past, tickets, rows, plan))
         return out
 
     def _turns(self, needed: int, like: Tensor) -> Tensor | None:
@@ -95,16 +96,19 @@ class Bench:
 
     def __init__(self) -> None:
         self.asked = self.mixed = self.inner = self.chosen = 0
-        self.rooms: list[int] = []
+        self._rooms: list[int] = []
         self._size = (0, 0, 0)
         self._arrays: list[np.ndarray[tuple[int], np.dtype[np.float32]]] = []
 
-    def lay(self, plan: Plan, rows: int, span: int, team: int) -> None:
-        """Make it large enough."""
-        if all(there >= needed for there, needed in zip(self._size, (rows, span, team), strict=True)):
-            self.rooms = self.rooms[:team]
-            return
-        rows, span = max(rows, self._size[0]), max(2 * span, self._size[1])
+    def lay(self, plan: Plan, rows: int, span: int, team: int) -> list[int]:
+        """Make it large enough; the rooms of so many threads."""
+        if any(there < needed for there, needed in zip(self._size, (rows, span, team), strict=True)):
+            most = max(rows, self._size[0]), max(2 * span, self._size[1]), max(team, self._size[2])
+            self._lay(plan, *most)
+            self._size = most
+        return self._rooms[:team]
+
+    def _lay(self, plan: Plan, rows: int, span: int, team: int) -> None:
         heads, cross = plan.shape.heads, plan.shape.cross
         asked = max(heads.inside + 2 * heads.groups * heads.width, cross.inside)
         inside, active = plan.shape.mlp, max(1, plan.shape.mlp.active)
@@ -115,7 +119,6 @@ class Bench:
         sizes = [rows * asked, rows * max(heads.inside, cross.inside), 2 * rows * active * inside.hidden]
         sizes += [2 * rows * active, *[own] * team]
         self._arrays = [np.zeros(size + 32, np.float32) for size in sizes]
-        self.asked, self.mixed, self.inner, self.chosen, *self.rooms = (
+        self.asked, self.mixed, self.inner, self.chosen, *self._rooms = (
             -(-array.ctypes.data // 64) * 64 for array in self._arrays
         )
-        self._size = (rows, span, team)

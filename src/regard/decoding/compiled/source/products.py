@@ -71,16 +71,21 @@ def product(outputs: int, rows: int, eight: bool) -> Any:
     return run
 
 
+PART = 32  # outputs
+
 one, two, four = product(4, 1, False), product(2, 2, False), product(2, 4, False)
 one_eighths, two_eighths, four_eighths = product(4, 1, True), product(2, 2, True), product(2, 4, True)
 
 
 @njit(**FAST)
-def multiply(matrix, x, rows, size, start, stop, out, stride, base):
-    """out[r, o] = base[r, o] + W[o] · x[r] + b[o] for the outputs from start to stop; base may be 0, for none.
+def wide(matrix):
+    """Bytes of a weight."""
+    return 1 if matrix[1] != 0 else 4
 
-    `matrix` is a place in a table: addresses of weights, scales and bias; x, out and base are addresses.
-    """
+
+@njit(**FAST)
+def multiply_part(matrix, x, rows, size, start, stop, out, stride, base):
+    """The same, row by row in groups of four, two and one."""
     row, eight = 0, matrix[1] != 0
     while row < rows:
         given, written = x + 4 * row * size, out + 4 * row * stride
@@ -101,3 +106,17 @@ def multiply(matrix, x, rows, size, start, stop, out, stride, base):
         else:
             one(matrix, given, size, start, stop, written, stride, before)
         row += many
+
+
+@njit(**FAST)
+def multiply(matrix, x, rows, size, start, stop, out, stride, base):
+    """out[r, o] = base[r, o] + W[o] · x[r] + b[o] for the outputs from start to stop; base may be 0, for none.
+
+    `matrix` is a place in a table: addresses of weights, scales and bias; x, out and base are addresses. Where there
+    are more rows than go at once, weights are taken in parts that a cache holds from one group of rows to the next.
+    """
+    part = max(1, stop - start) if rows <= 4 else PART
+    while start < stop:
+        end = min(stop, start + part)
+        multiply_part(matrix, x, rows, size, start, end, out, stride, base)
+        start = end

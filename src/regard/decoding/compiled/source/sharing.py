@@ -10,8 +10,32 @@ from numba import njit
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.words import EXACT, add_one, look, pause, sleep
 
+SMALL = 2**14  # bytes of weights in a small piece: a microsecond
 SPINS = 2000  # looks before a thread lies down: some twenty microseconds
 NAP = np.uint32(20)  # microseconds
+
+
+@njit(**EXACT)
+def cut(call, outputs, size):
+    """How many outputs a large piece has, how many a small one, and how many pieces there are in all.
+
+    Everybody takes one large piece first, weights that follow each other; small ones of what is left even out the end.
+    """
+    threads = call[at.THREADS]
+    small = max(4, SMALL // size // 4 * 4)
+    large = outputs if threads == 1 else outputs * 7 // (8 * threads) // 4 * 4
+    rest = outputs - threads * large
+    return large, small, threads + (rest + small - 1) // small
+
+
+@njit(**EXACT)
+def bounds(call, piece, large, small, outputs):
+    """The first output of a piece, and the one behind its last."""
+    threads = call[at.THREADS]
+    if piece < threads:
+        return piece * large, (piece + 1) * large
+    start = threads * large + (piece - threads) * small
+    return start, min(outputs, start + small)
 
 
 @njit(**EXACT)

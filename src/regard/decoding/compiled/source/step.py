@@ -7,11 +7,9 @@ from regard.decoding.compiled.source.attention import attend, attend_source
 from regard.decoding.compiled.source.experts import expand, gather, route
 from regard.decoding.compiled.source.functions import activate
 from regard.decoding.compiled.source.norms import norm
-from regard.decoding.compiled.source.products import multiply
-from regard.decoding.compiled.source.sharing import counters, done, take, wait
+from regard.decoding.compiled.source.products import multiply, wide
+from regard.decoding.compiled.source.sharing import bounds, counters, cut, done, take, wait
 from regard.decoding.compiled.source.words import FAST, floats, whole
-
-PIECE = 32  # outputs of a product that a thread takes at once
 
 
 @njit(**FAST)
@@ -50,19 +48,17 @@ def asking(call, phase, layer, scratch, source):
         queries, more = call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH], 0
         first, norm_place = at.CROSS_QUERY, at.NORM_CROSS
     query, both = whole(layer + 8 * first), whole(layer + 8 * at.KEY_VALUE)
-    before = (queries + PIECE - 1) // PIECE
-    pieces = before + (more + PIECE - 1) // PIECE
-    ready, given, stride = False, call[at.X], queries + more
+    stride = queries + more
+    large, small, pieces = cut(call, stride, size * wide(query))
+    ready, given = False, call[at.X]
     piece = take(counter)
     while piece < pieces:
         if not ready:
             given, ready = normed(call, layer + 8 * norm_place, scratch), True
-        if piece < before:
-            start = piece * PIECE
-            multiply(query, given, rows, size, start, min(queries, start + PIECE), asked, stride, nothing)
-        else:
-            start = (piece - before) * PIECE
-            multiply(both, given, rows, size, start, min(more, start + PIECE), asked + 4 * queries, stride, nothing)
+        start, stop = bounds(call, piece, large, small, stride)
+        multiply(query, given, rows, size, start, min(queries, stop), asked, stride, nothing)
+        start, stop = max(start, queries) - queries, stop - queries
+        multiply(both, given, rows, size, start, stop, asked + 4 * queries, stride, nothing)
         done(counter)
         piece = take(counter)
     wait(counter, pieces)
@@ -90,7 +86,7 @@ def expanding(call, phase, layer, scratch):
     counter, rows, size, hidden = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.HIDDEN]
     kind, matrix, inner = call[at.ACTIVATION], whole(layer + 8 * at.UP), call[at.INNER]
     gates, experts, nothing = inner + 4 * rows * hidden, call[at.EXPERTS] > 0, call[at.NOTHING]
-    each = (hidden + PIECE - 1) // PIECE
+    large, small, each = cut(call, hidden, size * wide(matrix) * (2 if kind == at.SWIGLU else 1))
     pieces = each * rows * call[at.ACTIVE] if experts else each
     ready, given = False, call[at.X]
     piece = take(counter)
@@ -99,8 +95,7 @@ def expanding(call, phase, layer, scratch):
             given, ready = normed(call, layer + 8 * at.NORM_MLP, scratch), True
             if experts:
                 route(call, layer, given, scratch)
-        start = piece % each * PIECE
-        stop = min(hidden, start + PIECE)
+        start, stop = bounds(call, piece % each, large, small, hidden)
         if experts:
             expand(call, layer, given, piece // each, start, stop, scratch)
         elif kind == at.SWIGLU:
@@ -121,11 +116,10 @@ def closing(call, phase, matrix, given, size, norm_place, scratch):
     """The last product of a sub-layer, and the way around it: x + F(x), which some norm afterwards."""
     counter, rows, width, x = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.X]
     base = call[at.NOTHING] if call[at.RESIDUAL] == at.NO_RESIDUAL else x
-    pieces = (width + PIECE - 1) // PIECE
+    large, small, pieces = cut(call, width, max(1, size) * wide(whole(matrix)))
     piece = take(counter)
     while piece < pieces:
-        start = piece * PIECE
-        stop = min(width, start + PIECE)
+        start, stop = bounds(call, piece, large, small, width)
         if size == 0:
             gather(call, matrix, start, stop, scratch)
         else:
@@ -149,7 +143,9 @@ def ending(call, phase, scratch):
     """The states, or what the head makes of them."""
     counter, rows, width, words = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.WORDS]
     close = whole(call[at.CALL] + 8 * at.CLOSE_NORM)
-    pieces = max(1, (words + PIECE - 1) // PIECE)
+    head = whole(call[at.CALL] + 8 * at.HEAD)
+    large, small, pieces = cut(call, words, width * wide(head))
+    pieces = 1 if words == 0 else pieces
     given = call[at.OUT] if words == 0 else scratch
     ready = False
     piece = take(counter)
@@ -163,9 +159,8 @@ def ending(call, phase, scratch):
             else:
                 given = call[at.X]
         if words > 0:
-            start = piece * PIECE
-            head = whole(call[at.CALL] + 8 * at.HEAD)
-            multiply(head, given, rows, width, start, min(words, start + PIECE), call[at.OUT], words, call[at.NOTHING])
+            start, stop = bounds(call, piece, large, small, words)
+            multiply(head, given, rows, width, start, stop, call[at.OUT], words, call[at.NOTHING])
         done(counter)
         piece = take(counter)
     wait(counter, pieces)
