@@ -11,7 +11,7 @@ from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.words import EXACT, add_one, look, pause, sleep
 
 SMALL = 2**14  # bytes of weights in a small piece: a microsecond
-SPINS = 2000  # looks before a thread lies down: some twenty microseconds
+SPINS = 2000  # looks before a thread lies down: up to a tenth of a millisecond
 NAP = np.uint32(20)  # microseconds
 
 
