@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.calls.training import plan, train
     from regard.calls.use import align, evaluate, generate, look, score, translate
     from regard.errors import DivergedError, FailedError, InputError, RecipeError, RegardError
+    from regard.import_run import import_model
     from regard.listener import Listener
     from regard.looking.alignment import Alignment
     from regard.model.build import build
@@ -45,6 +46,7 @@ _PLACES = {
     "regard.calls.training": ("plan", "train"),
     "regard.calls.use": ("align", "evaluate", "generate", "look", "score", "translate"),
     "regard.errors": ("DivergedError", "FailedError", "InputError", "RecipeError", "RegardError"),
+    "regard.import_run": ("import_model",),
     "regard.listener": ("Listener",),
     "regard.looking.alignment": ("Alignment",),
     "regard.model.build": ("build",),
@@ -106,6 +108,7 @@ __all__ = [
     "evaluate",
     "extend",
     "generate",
+    "import_model",
     "look",
     "menu",
     "open_run",

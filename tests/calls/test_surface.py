@@ -76,8 +76,9 @@ def test_every_verb_is_a_call_and_no_room_has_its_name(verb: str) -> None:
     if verb in NO_CALL:
         assert not hasattr(regard, verb)
         return
-    assert verb in regard.__all__
-    assert inspect.isfunction(getattr(regard, verb))
+    call = {"import": "import_model"}.get(verb, verb)  # which is a word of Python's own
+    assert call in regard.__all__
+    assert inspect.isfunction(getattr(regard, call))
 
 
 def test_calls_stay_calls_when_everything_is_imported() -> None:

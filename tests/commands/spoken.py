@@ -21,7 +21,7 @@ RATE = ["training.optimizer.learning_rate=0.02", "training.schedule.kind=constan
 WORDS = ["gru-additive", *TOY, *SMALL, *RATE, "model.encoder.dropout=0.0", "model.decoder.dropout=0.0"]
 FILES = (WEIGHTS, STATE)
 PROGRESS = re.compile(
-    r"^(reading the data|learning the vocabulary|encoding the \w+ data|(train|valid|test): .*)\n", re.MULTILINE
+    r"^((reading the data|learning the vocabulary|encoding the \w+ data)(  .*)?|(train|valid|test): .*)\n", re.MULTILINE
 )
 
 

@@ -39,7 +39,7 @@ def read_tensors(path: Path, deep: int = 0) -> Tensors:
 
 
 def _read(file: BinaryIO, one: Entry) -> Tensor:
-    made = torch.empty(one.shape, dtype=KINDS[one.kind])
+    made = torch.empty(one.shape, dtype=KINDS[one.kind], device="cpu")
     if one.begin < one.end:
         file.seek(one.begin)
         held = memoryview(made.view(-1).view(torch.uint8).numpy())  # type: ignore[arg-type]
