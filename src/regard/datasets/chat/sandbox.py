@@ -60,57 +60,61 @@ def _rendered(template: Any, values: dict[str, Any]) -> str:
 
 def _maker() -> Any:
     """How Hugging Face makes templates: the same names, the same treatment of line ends."""
-    import jinja2.debug
-    import jinja2.ext
-    import jinja2.nodes
-    from jinja2.exceptions import SecurityError, TemplateError
+    from jinja2.exceptions import TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
-    from jinja2.utils import Namespace
-
-    class Generation(jinja2.ext.Extension):
-        """`{% generation %}` marks what a model wrote itself, for training; the text is the same."""
-
-        tags = {"generation"}  # noqa: RUF012
-
-        def parse(self, parser: Any) -> Any:
-            line = next(parser.stream).lineno
-            return jinja2.nodes.Scope(parser.parse_statements(("name:endgeneration",), True), lineno=line)
-
-    class Plain(Namespace):
-        """Without names that mean something to Python."""
-
-        def __init__(self, *given: Any, **named: Any) -> None:
-            for name in dict(*given, **named):
-                _plain(name)
-            super().__init__(*given, **named)
-
-        def __setitem__(self, name: str, value: Any) -> None:
-            _plain(name)
-            super().__setitem__(name, value)
-
-    def _plain(name: str) -> None:
-        if not isinstance(name, str) or name.startswith("_"):
-            raise SecurityError(f"{str(name)[:40]!r} is no name for a template")
 
     def raise_exception(said: object) -> None:
         raise TemplateError(str(said))
 
-    def tojson(
-        value: Any,
-        ensure_ascii: bool = False,
-        indent: int | None = None,
-        separators: Any = None,
-        sort_keys: bool = False,
-    ) -> str:
-        return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
-
     made = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"]
+        trim_blocks=True, lstrip_blocks=True, extensions=[_generation(), "jinja2.ext.loopcontrols"]
     )
-    made.filters["tojson"] = tojson
-    made.globals |= {"raise_exception": raise_exception, "namespace": Plain}
+    made.filters["tojson"] = _tojson
+    made.globals |= {"raise_exception": raise_exception, "namespace": _namespace()}
     made.globals["strftime_now"] = lambda form: datetime.now().strftime(str(form)[:100])
     return made.from_string
+
+
+def _tojson(
+    value: Any, ensure_ascii: bool = False, indent: int | None = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _generation() -> Any:
+    """`{% generation %}` marks what a model wrote itself, for training; the text is the same."""
+    from jinja2 import ext, nodes
+
+    class Generation(ext.Extension):
+        tags = {"generation"}  # noqa: RUF012
+
+        def parse(self, parser: Any) -> Any:
+            line = next(parser.stream).lineno
+            return nodes.Scope(parser.parse_statements(("name:endgeneration",), True), lineno=line)
+
+    return Generation
+
+
+def _namespace() -> Any:
+    """What templates keep values in, without names that mean something to Python."""
+    from jinja2.exceptions import SecurityError
+    from jinja2.utils import Namespace
+
+    def check(name: object) -> None:
+        if not isinstance(name, str) or name.startswith("_"):
+            raise SecurityError(f"{str(name)[:40]!r} is no name for a template")
+
+    class Plain(Namespace):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            for name in dict(*given, **named):
+                check(name)
+            super().__init__(*given, **named)
+
+        def __setitem__(self, name: str, value: Any) -> None:
+            check(name)
+            super().__setitem__(name, value)
+
+    return Plain
 
 
 if __name__ == "__main__":
