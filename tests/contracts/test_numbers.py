@@ -67,6 +67,7 @@ def test_a_padded_row_equals_the_row_alone(case: Case) -> None:
     assert (states[2] == 0).all()
 
 
+HEARD_WITH = {("rotary", option): {"stretch": 4.0, "trained": 24} for option in ("slow", "fast")}
 SILENT = {"kernel", "dropout", "balance"}  # the same answer by other means, or heard in training alone
 
 
@@ -91,7 +92,8 @@ def test_every_option_makes_a_difference() -> None:
         slot = SLOT[MENU.parts["decoder"]["transformer"].slots[name]]
         usual, other = (
             small("model", "language_model", decoder=small("decoder", "transformer", **{name: part}))
-            for part in (small(slot, kind), small(slot, kind, **{option: value}))
+            for more in [HEARD_WITH.get((kind, option), {})]
+            for part in (small(slot, kind, **more), small(slot, kind, **more | {option: value}))
         )
         with unchecked(), torch.no_grad():
             one, two = build(usual), build(other)
