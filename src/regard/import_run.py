@@ -15,7 +15,7 @@ from regard.recipe import Recipe
 from regard.recipe.read import is_run
 from regard.run import Run
 from regard.run.checkpoint import Checkpoint
-from regard.run.create import check_new, claimed, discard
+from regard.run.create import check_new, claimed, discard, free_folder
 from regard.run.lock import CHECKPOINTS, LOCK
 from regard.tasks.language.facts import CHAT, FILE, TOKENIZER, Facts, tokenizer_file
 from regard.training.menu import MENU
@@ -33,7 +33,7 @@ def import_model(
     It is written to `out`, or to `runs/NAME`; nothing of where it came from is needed after that.
     """
     found = read_model(source, listener)
-    folder = place(out) if out is not None else _free(Path("runs") / found.name)
+    folder = place(out) if out is not None else free_folder(Path("runs") / found.name)
     if is_run(folder):
         raise InputError(f"{folder}: there is a run already; ", call="choose another out=", flag="choose another --out")
     check_new(folder)
@@ -85,11 +85,3 @@ def _files(found: Imported) -> dict[str, bytes]:
     facts = Facts(begin, end, stops, begins=found.add_bos, vocab_size=int(found.recipe["model"]["vocab_size"]))
     made = {TOKENIZER: tokenizer_file(tokenizer), FILE: facts.file()}
     return made | ({CHAT: found.chat_template.encode()} if found.chat_template else {})
-
-
-def _free(folder: Path) -> Path:
-    number, free = 1, folder
-    while free.exists():
-        number += 1
-        free = folder.with_name(f"{folder.name}-{number}")
-    return free

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from regard.disk import names_inside, read_json, room, write
@@ -32,6 +33,12 @@ def check_new(folder: Path) -> None:
         raise InputError(f"{folder}: {above} may not be written to; ", **other)
     if folder.is_dir() and not _unfinished(folder):
         raise InputError(f"{folder}: not empty, and a new run needs a folder of its own; ", **other)
+
+
+def free_folder(folder: Path) -> Path:
+    """runs/name, or the first of runs/name-2, runs/name-3, … that is not there."""
+    tries = (folder if n == 1 else folder.with_name(f"{folder.name}-{n}") for n in count(1))
+    return next(path for path in tries if not path.exists())
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from regard.recipe.override import Override, plain
 from regard.recipe.read import is_run, keys, put, read
 from regard.recipe.recipe import named
 from regard.run import Run
-from regard.run.create import check_new
+from regard.run.create import check_new, free_folder
 from regard.tasks.task import Task
 from regard.training.begin import Base, open_base
 from regard.training.menu import MENU
@@ -133,10 +132,4 @@ def _folder(recipe: Given, out: str | Path | None, resume: bool) -> Path:
             flag="`regard train runs/NAME --resume`",
         )
     name = named(recipe) if isinstance(recipe, str) else str(recipe.get("name", "recipe"))
-    return place(out) if out is not None else _free(Path("runs") / name)
-
-
-def _free(folder: Path) -> Path:
-    """runs/name, or the first of runs/name-2, runs/name-3, … that is not there."""
-    tries = (folder if n == 1 else folder.with_name(f"{folder.name}-{n}") for n in count(1))
-    return next(path for path in tries if not path.exists())
+    return place(out) if out is not None else free_folder(Path("runs") / name)

@@ -11,7 +11,7 @@ from regard.datasets.data import SPLITS, Report, Split, dice
 from regard.datasets.files.corpus import Corpus, identity
 from regard.datasets.files.find import find
 from regard.datasets.files.leaks import Seen, normal
-from regard.datasets.files.named import Column, FileNames, Names, as_column, as_names
+from regard.datasets.files.named import Column, FileNames, as_column, list_of
 from regard.datasets.lines import Meter
 from regard.datasets.overlong import ENDLESS, endless
 from regard.datasets.pairs import Pair, Pairs
@@ -75,7 +75,7 @@ class Files(Pairs):
             raise ValueError(f"source and target are both {self.source!r}; say which language is which")
         if valid_share + test_share >= 1:
             raise ValueError("valid_share and test_share leave nothing to train on")
-        self.named: dict[Split, list[str]] = {"train": _list(train), "valid": _list(valid), "test": _list(test)}
+        self.named: dict[Split, list[str]] = {"train": list_of(train), "valid": list_of(valid), "test": list_of(test)}
         if not self.named["train"]:
             raise ValueError("train: wanted the name of a file, or a list of names, given ''")
         self.shares = (0.0 if valid else valid_share, 0.0 if test else test_share)
@@ -209,8 +209,3 @@ class Files(Pairs):
         if not kept:
             named = ", ".join(self.named[split])
             raise InputError(f"{named}: no sentence pair in it{f': {report}' if report.read else '; it is empty'}")
-
-
-def _list(names: Names) -> list[str]:
-    found = as_names(names)
-    return found if isinstance(found, list) else [found] if found else []

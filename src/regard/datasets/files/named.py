@@ -31,6 +31,12 @@ def as_names(value: Any) -> Names:
     raise ValueError(f"the name of a file, or a list of names{hint}")
 
 
+def list_of(names: Names) -> list[str]:
+    """The same as a list, which may be empty."""
+    found = as_names(names)
+    return found if isinstance(found, list) else [found] if found else []
+
+
 def as_column(value: Any) -> str | int:
     """The name of a column, or its number counted from 1."""
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():

@@ -10,7 +10,7 @@ from annotated_doc import Doc
 
 from regard.datasets.data import SPLITS, Report, Split, dice
 from regard.datasets.documents import Documents, Text, pieces
-from regard.datasets.files.named import FileNames, Names, as_names
+from regard.datasets.files.named import FileNames, list_of
 from regard.datasets.lines import PACKED
 from regard.datasets.texts.find import find
 from regard.datasets.texts.sources import Document, Source, Unit, Whole, read_blocks
@@ -63,7 +63,7 @@ class TextFiles(Documents):
     ) -> None:
         if valid_share + test_share >= 1:
             raise ValueError("valid_share and test_share leave nothing to train on")
-        self.named: dict[Split, list[str]] = {"train": _list(train), "valid": _list(valid), "test": _list(test)}
+        self.named: dict[Split, list[str]] = {"train": list_of(train), "valid": list_of(valid), "test": list_of(test)}
         self.text, self.unit, self.seed = text, documents, seed
         self.shares = (0.0 if valid else valid_share, 0.0 if test else test_share)
         self.keys = {split: f"data.{split}" for split in SPLITS}
@@ -217,8 +217,3 @@ def _digests(sources: list[Source]) -> Iterator[bytes]:
 
 def _size(file: Path) -> int:
     return sum(map(len, read_blocks(file)))
-
-
-def _list(names: Names) -> list[str]:
-    found = as_names(names)
-    return found if isinstance(found, list) else [found] if found else []
