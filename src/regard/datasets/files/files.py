@@ -11,13 +11,22 @@ from regard.datasets.data import SPLITS, Report, Split, dice
 from regard.datasets.files.corpus import Corpus, identity
 from regard.datasets.files.find import find
 from regard.datasets.files.leaks import Seen, normal
-from regard.datasets.files.named import Column, FileNames, as_column, list_of
+from regard.datasets.files.named import (
+    Column,
+    FileNames,
+    TestFiles,
+    TestShare,
+    ValidFiles,
+    ValidShare,
+    as_column,
+    list_of,
+)
 from regard.datasets.lines import Meter
 from regard.datasets.overlong import ENDLESS, endless
 from regard.datasets.pairs import Pair, Pairs
 from regard.errors import InputError
 from regard.listener import Listener
-from regard.recipe import Number, Share
+from regard.recipe import Number
 
 KEPT = 200_000  # held-out pairs that are remembered rather than read again
 VERSION = 2  # of how rows are dealt to splits
@@ -45,12 +54,8 @@ class Files(Pairs):
                 "several with commas, as a list, or by a pattern."
             ),
         ],
-        valid: Annotated[
-            FileNames, Doc('What validation scores, named like `train`; "" holds out `valid_share` of `train`.')
-        ] = "",
-        test: Annotated[
-            FileNames, Doc('What `regard evaluate` scores, named like `train`; "" holds out `test_share` of `train`.')
-        ] = "",
+        valid: ValidFiles = "",
+        test: TestFiles = "",
         source: Annotated[
             Column,
             Doc(
@@ -61,12 +66,8 @@ class Files(Pairs):
         target: Annotated[
             Column, Doc("The language to translate into; its side is found as that of `source`.")
         ] = "target",
-        valid_share: Annotated[
-            Share, Doc("The share of `train` that is held out for validation where `valid` names nothing; 0 is none.")
-        ] = 0.02,
-        test_share: Annotated[
-            Share, Doc("The share of `train` that is held out for the test where `test` names nothing; 0 is none.")
-        ] = 0.0,
+        valid_share: ValidShare = 0.02,
+        test_share: TestShare = 0.0,
         seed: Annotated[Number, Doc("Which pairs are held out: another number holds out others.")] = 1,
     ) -> None:
         self.asked = as_column(source), as_column(target)

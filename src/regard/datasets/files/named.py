@@ -4,11 +4,13 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
+from annotated_doc import Doc
 from pydantic import BeforeValidator
 
 from regard.datasets.lines import PACKED, bare_name, packed_or_plain
 from regard.datasets.patterns import has_magic, matching
 from regard.errors import InputError
+from regard.recipe import Share
 
 Names = str | list[str]
 ENDINGS = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -50,6 +52,18 @@ def as_column(value: Any) -> str | int:
 
 FileNames = Annotated[Names, BeforeValidator(as_names)]
 Column = Annotated[str | int, BeforeValidator(as_column)]
+ValidFiles = Annotated[
+    FileNames, Doc('What validation scores, named like `train`; "" holds out `valid_share` of `train`.')
+]
+TestFiles = Annotated[
+    FileNames, Doc('What `regard evaluate` scores, named like `train`; "" holds out `test_share` of `train`.')
+]
+ValidShare = Annotated[
+    Share, Doc("The share of `train` that is held out for validation where `valid` names nothing; 0 is none.")
+]
+TestShare = Annotated[
+    Share, Doc("The share of `train` that is held out for the test where `test` names nothing; 0 is none.")
+]
 
 
 def form_of(name: str) -> str:

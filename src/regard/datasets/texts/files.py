@@ -10,14 +10,14 @@ from annotated_doc import Doc
 
 from regard.datasets.data import SPLITS, Report, Split, dice
 from regard.datasets.documents import Documents, Text, pieces
-from regard.datasets.files.named import FileNames, list_of
+from regard.datasets.files.named import FileNames, TestFiles, TestShare, ValidFiles, ValidShare, list_of
 from regard.datasets.lines import PACKED
 from regard.datasets.texts.find import find
 from regard.datasets.texts.sources import Document, Source, Unit, Whole, read_blocks
 from regard.disk import checksum
 from regard.errors import InputError
 from regard.listener import Listener
-from regard.recipe import Number, Share
+from regard.recipe import Number
 
 MANY = 20  # files: of so many some are held out whole, of fewer the end of each
 VERSION = 1  # of how documents are dealt to splits
@@ -41,24 +41,16 @@ class TextFiles(Documents):
             FileNames,
             Doc("What to learn from: files, folders or patterns; several with commas or as a list."),
         ],
-        valid: Annotated[
-            FileNames, Doc('What validation scores, named like `train`; "" holds out `valid_share` of `train`.')
-        ] = "",
-        test: Annotated[
-            FileNames, Doc('What `regard evaluate` scores, named like `train`; "" holds out `test_share` of `train`.')
-        ] = "",
+        valid: ValidFiles = "",
+        test: TestFiles = "",
         text: Annotated[
             str, Doc("The key of a .jsonl line, or the column of a .parquet file, that is the text.")
         ] = "text",
         documents: Annotated[
             Unit, Doc("What a document is in a plain file: all of it, a line, or a paragraph between empty lines.")
         ] = "file",
-        valid_share: Annotated[
-            Share, Doc("The share of `train` that is held out for validation where `valid` names nothing; 0 is none.")
-        ] = 0.05,
-        test_share: Annotated[
-            Share, Doc("The share of `train` that is held out for the test where `test` names nothing; 0 is none.")
-        ] = 0.0,
+        valid_share: ValidShare = 0.05,
+        test_share: TestShare = 0.0,
         seed: Annotated[Number, Doc("Which documents are held out: another number holds out others.")] = 1,
     ) -> None:
         if valid_share + test_share >= 1:
