@@ -5,8 +5,10 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from regard.model.memory import Held, KeysValues, Memory, Past, Sliding
+from regard.model.memory.entry import columns
 from regard.model.positions import Where
 
 many = settings(deadline=None, max_examples=60, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -147,3 +149,12 @@ def test_a_wide_window_costs_no_more_than_what_is_in_it() -> None:
         for one, other in zip(found, wanted, strict=True):
             assert torch.equal(one, other)
     assert wide.nbytes < 5 * 300 * 2 * 2 * 4 * 4
+
+
+def test_what_was_only_pretended_is_not_met_again() -> None:
+    """`regard describe` runs a model on tensors without numbers; what is kept for all steps must not be one of them."""
+    with FakeTensorMode():
+        assert columns(0, 5000, torch.device("cpu")).shape == (5000,)
+    assert columns(3, 5000, torch.device("cpu")).tolist() == list(range(3, 5000))
+    with FakeTensorMode():
+        assert columns(0, 7, torch.device("cpu")).shape == (7,)

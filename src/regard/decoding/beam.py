@@ -13,7 +13,7 @@ from regard.decoding.choice import Choice
 from regard.decoding.options import MinLength, NoRepeat
 from regard.decoding.request import Event, Finished, Hypothesis
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
-from regard.decoding.top import top
+from regard.decoding.top import likeliest
 from regard.recipe import Count
 
 MOST_PENALTY = 100.0
@@ -76,7 +76,7 @@ class Beam(Search):
         """
         size, ends = self.beam_size, len(choice.stops)
         count = min(size + ends, logits.shape[1])
-        best, columns = top(logits.log_softmax(-1), count)
+        best, columns = likeliest(logits, count)
         scores = best.nan_to_num(-torch.inf, neginf=-torch.inf) + running.scores[:, None]  # nan: all are forbidden
         totals, places = scores.view(len(running), -1).topk(min(size * (1 + ends), size * count))
         tokens = choice.tokens(columns.view(len(running), -1).gather(1, places))

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from regard.decoding.checks import check_room, check_tokens
+from regard.decoding.draft import Draft
+from regard.decoding.prefixes import numbered
 from regard.decoding.request import Event, Finished, Hypothesis, Request
 from regard.decoding.runner import Job, Runner, Shortlist, never
 from regard.decoding.search import Search
-from regard.decoding.workers import alone, side_by_side, workers
+from regard.decoding.speculative import Speculator
+from regard.decoding.workers import alone, side_by_side, stepped, workers
 from regard.model.assembly import Writer
 
 ROWS = 320  # requests times hypotheses
@@ -17,7 +20,8 @@ class Engine:
 
     At most `rows` hypotheses take a step together; what is finished makes room for what is waiting. Every request
     is answered as if it were alone. `shortlist` says which tokens some requests may call for, `stopped` is asked
-    before every step: a yes ends it all with StoppedError.
+    before every step: a yes ends it all with StoppedError. With a `draft` texts are written one after another, each
+    by several tokens a step.
     """
 
     def __init__(
@@ -30,21 +34,25 @@ class Engine:
         rows: int = ROWS,
         shortlist: Shortlist | None = None,
         stopped: Callable[[], bool] = never,
+        draft: Draft | None = None,
     ) -> None:
         self._words = int(model.head.out_features)
         check_tokens("stop_tokens", stop_tokens, self._words)
         check_tokens("forbidden", forbidden, self._words)
         check_room(search.hypotheses, self._words)
         self._job = Job(model, search, frozenset(stop_tokens), frozenset(forbidden), rows, shortlist, stopped)
-        self._runner, self._count = Runner(self._job, self._job.slots()), 0
+        self._draft, self._count = draft, 0
+        self._runner = Runner(self._job, self._job.slots()) if draft is None else Speculator(self._job, draft)
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Event]:
         """Tokens as soon as they are written, and every request's hypotheses when it is done.
 
         An event's `place` is that of its request. A beam search knows its tokens only in the end.
         """
-        ordered = _longest_first(list(requests), 0)
-        count = workers(len(ordered), self._job.device)
+        ordered = numbered(list(requests))
+        if self._draft is not None:
+            return stepped(Speculator(self._job, self._draft), ordered)
+        count = workers(len(ordered), self._job.search.hypotheses, self._job.device)
         check_room(self._job.search.hypotheses, self._words, count)
         return alone(self._job, ordered) if count == 1 else side_by_side(self._job, ordered, count)
 
@@ -60,7 +68,7 @@ class Engine:
     def add(self, requests: Sequence[Request]) -> range:
         """Requests to be written beside those that are; the places their events will name, counted over all calls."""
         first = self._count
-        self._runner.add(_longest_first(requests, first))
+        self._runner.add(numbered(requests, first))
         self._count = first + len(requests)
         return range(first, self._count)
 
@@ -72,8 +80,3 @@ class Engine:
     def busy(self) -> bool:
         """Whether anything that was added is not yet done."""
         return self._runner.busy
-
-
-def _longest_first(requests: Sequence[Request], first: int) -> list[tuple[int, Request]]:
-    """Like lengths together, so that little is padded; the longest first, so that the last to end are short."""
-    return sorted(enumerate(requests, first), key=lambda each: -len(each[1].source or ()) - len(each[1].prompt))

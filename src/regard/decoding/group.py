@@ -6,22 +6,21 @@ import torch
 from torch import Tensor
 
 from regard.decoding.choice import Choice
-from regard.decoding.compiled.few import FewRows
+from regard.decoding.compiled.steps import CompiledSteps
+from regard.decoding.reading import next_logits
 from regard.decoding.request import Event
 from regard.decoding.search import Active, Search
-
-BLOCK = 512  # tokens of a prompt that are read at once
 
 
 class Group:
     """Some requests, the model's memory of them, and the tokens it is told next.
 
-    All of a new group have prompts of one length, so none is padded; its first step takes them in, a block at a time.
-    Requests that begin alike are read as one.
+    All of a new group have prompts of one length, so none is padded; its first step takes them in, a block at a time,
+    from where their common beginning ends, if they have one. Prompts that are alike to the end are read as one.
     """
 
-    def __init__(self, few: FewRows, search: Search, active: list[Active], device: torch.device) -> None:
-        self.few, self.model, self.search = few, few.model, search
+    def __init__(self, steps: CompiledSteps, search: Search, active: list[Active], device: torch.device) -> None:
+        self.steps, self.model, self.search = steps, steps.model, search
         self.running = search.start(active, device)
         requests = [each.request for each in active]
         sources = [request.source for request in requests if request.source is not None]
@@ -29,13 +28,17 @@ class Group:
             raise ValueError("requests with a source and requests without one cannot be written together")
         model = self.model
         self._own: Tensor | None = None
-        prompts = [tuple(request.prompt) for request in requests]
+        prefix = active[0].prefix
+        prompts = [tuple(request.prompt[0 if prefix is None else len(prefix) :]) for request in requests]
         if not sources and len(set(prompts)) < len(prompts):
             places = {prompt: place for place, prompt in enumerate(dict.fromkeys(prompts))}
             self._own = torch.tensor([places[prompt] for prompt in prompts], device=device)
             prompts = list(places)
         self._given = torch.tensor(prompts, device=device)
-        self._memory = model.start(*_padded(sources, device)) if sources else model.start(rows=len(prompts))
+        if prefix is not None:
+            self._memory = prefix.memory(model, len(prompts), len(requests), device)
+        else:
+            self._memory = model.start(*_padded(sources, device)) if sources else model.start(rows=len(prompts))
         self._fresh = True
 
     def __len__(self) -> int:
@@ -48,7 +51,7 @@ class Group:
 
     def step(self, choice: Choice) -> list[Event]:
         """One more token for every row; what is finished leaves."""
-        logits = self._logits(choice)
+        logits = next_logits(self.steps, self._given, self._memory, choice.head)
         if self._own is not None:
             self._memory.reorder(self._own)
             logits, self._own = logits[self._own], None
@@ -60,15 +63,6 @@ class Group:
         if back is not None and len(back):
             self._memory.reorder(back)
         return events
-
-    def _logits(self, choice: Choice) -> Tensor:
-        """What the model says of the next tokens: compiled where rows are few, else by torch."""
-        found = self.few.step(self._given, self._memory, choice.head)
-        if found is None:
-            for block in self._given.split(BLOCK, 1):
-                states = self.model.step(block, self._memory)
-            found = choice.head(states[:, -1])
-        return found
 
     def join(self, others: "Sequence[Group]") -> None:
         """Go on together with groups that have taken their first step."""

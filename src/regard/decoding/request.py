@@ -10,6 +10,18 @@ Ids = Sequence[int]
 
 
 @dataclass(frozen=True)
+class Drafted:
+    """How many tokens a draft has proposed, how many of them stood, and in how many steps of the model."""
+
+    proposed: int = 0
+    accepted: int = 0
+    steps: int = 0
+
+    def __add__(self, other: "Drafted") -> "Drafted":
+        return Drafted(self.proposed + other.proposed, self.accepted + other.accepted, self.steps + other.steps)
+
+
+@dataclass(frozen=True)
 class Hypothesis:
     """What was written, and how likely it is: log P, and that divided by a power of the length."""
 
@@ -18,6 +30,8 @@ class Hypothesis:
     score: float
     ended: bool = True
     """Whether it came to its end, and was not just as long as it may be."""
+    drafted: Drafted | None = None
+    """What a draft had to do with it, if there was one."""
 
 
 @dataclass(frozen=True)

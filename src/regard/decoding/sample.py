@@ -10,10 +10,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.decoding.checks import finite, whole, within
-from regard.decoding.choice import Choice
+from regard.decoding.choice import Choice, forbid
 from regard.decoding.options import MinLength, NoRepeat, Penalty
 from regard.decoding.request import Event, Finished, Hypothesis, Token
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
+from regard.decoding.top import best, log_chances
 from regard.recipe import Number, Positive, Share
 
 LEAST = 1e-30  # smaller numbers are zero in single precision, and nothing would have a chance
@@ -30,9 +31,24 @@ class OneByOne(Search, ABC):
     def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
         """The next column of every row."""
 
-    def choose(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> NextTokens:
+    @abstractmethod
+    def spread(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
+        """The chance that `pick` takes each column; every row sums to one."""
+
+    def chances(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> Float[Tensor, "R V"]:
+        """The chance of every next token: what a step draws by. What is forbidden is taken away in place."""
+        forbid(logits, running.written, running.early(self.min_length), choice, self.no_repeat_ngram_size)
+        return self.spread(penalised(logits, running, choice, self.repetition_penalty))
+
+    def picked(
+        self, running: Running, logits: Float[Tensor, "R V"], choice: Choice
+    ) -> tuple[Float[Tensor, "R"], Int[Tensor, "R"]]:
+        """The next column of every row, behind log P of it before any penalty."""
         columns = self.pick(penalised(logits, running, choice, self.repetition_penalty), running.active)
-        log_probs = logits.log_softmax(-1).gather(1, columns[:, None]).squeeze(1)
+        return log_chances(logits, columns), columns
+
+    def choose(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> NextTokens:
+        log_probs, columns = self.picked(running, logits, choice)
         tokens = choice.tokens(columns)
         running.scores = running.scores + log_probs
         running.written = torch.cat([running.written, tokens[:, None]], 1)
@@ -82,6 +98,14 @@ def _finished(running: Running, row: int, stopped: bool) -> Finished:
     return Finished(running.active[row].place, [Hypothesis(tokens, log_prob, log_prob / steps, stopped)])
 
 
+def fallen(probs: Float[Tensor, "R V"], drawn: Float[Tensor, "R"]) -> Int[Tensor, "R"]:
+    """The columns on which numbers between 0 and 1 fall, each as wide as its chance; chances need not sum to one."""
+    summed = probs.cumsum(-1)
+    place = torch.searchsorted(summed, (drawn[:, None] * summed[:, -1:]).contiguous(), right=True).squeeze(1)
+    last = probs.shape[1] - 1 - (probs.flip(-1) > 0).to(torch.uint8).argmax(-1)
+    return place.minimum(last)  # rounding must not choose what has no chance
+
+
 class Greedy(OneByOne):
     """The likeliest word at every step."""
 
@@ -92,6 +116,14 @@ class Greedy(OneByOne):
 
     def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
         return logits.argmax(-1)
+
+    def picked(
+        self, running: Running, logits: Float[Tensor, "R V"], choice: Choice
+    ) -> tuple[Float[Tensor, "R"], Int[Tensor, "R"]]:
+        return best(logits) if self.repetition_penalty == 1.0 else super().picked(running, logits, choice)
+
+    def spread(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
+        return torch.zeros_like(logits).scatter_(1, logits.argmax(-1, keepdim=True), 1.0)
 
 
 class Sample(OneByOne):
@@ -136,11 +168,11 @@ class Sample(OneByOne):
 
     def draw(self, logits: Float[Tensor, "R V"], drawn: Float[Tensor, "R"]) -> Int[Tensor, "R"]:
         """The columns on which numbers between 0 and 1 fall."""
+        return fallen(self.narrow(logits), drawn)
+
+    def spread(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
         probs = self.narrow(logits)
-        summed = probs.cumsum(-1)
-        place = torch.searchsorted(summed, (drawn[:, None] * summed[:, -1:]).contiguous(), right=True).squeeze(1)
-        last = probs.shape[1] - 1 - (probs.flip(-1) > 0).to(torch.uint8).argmax(-1)
-        return place.minimum(last)  # rounding must not choose what has no chance
+        return probs / probs.sum(-1, keepdim=True)
 
     def narrow(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
         """Chances after temperature, top-k, top-p and min-p."""

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from regard.decoding.checks import whole
 from regard.decoding.choice import Choice, forbid
+from regard.decoding.prefixes import Prefix
 from regard.decoding.request import Event, Hypothesis, Request
-from regard.errors import FailedError
+from regard.errors import NoNumbersError
 
 BLANK = -1  # before a row's own tokens, where others have written more
 
@@ -30,6 +31,8 @@ class Active:
     """So many tokens may be written: what was asked for, or what the model has positions for."""
     ended: list[Hypothesis] = field(default_factory=list)
     random: torch.Generator | None = None
+    prefix: Prefix | None = None
+    """What its prompt begins with like those of others."""
 
 
 class Running:
@@ -117,9 +120,9 @@ class Search(ABC):
         """The same, of what is not forbidden."""
 
 
-def not_numbers() -> FailedError:
+def not_numbers() -> NoNumbersError:
     """What is said when there is nothing to choose between: no number among the scores, or all forbidden."""
-    return FailedError(
+    return NoNumbersError(
         "no token can be chosen: the model's scores are not numbers (NaN, its weights are damaged), "
         "or every token is forbidden"
     )

@@ -1,10 +1,35 @@
-"""The largest numbers of a row, as beam search asks for them at every step."""
+"""The likeliest words of a row, as every search asks for them at every step."""
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.decoding.compiled.ranking import ranked
+
 BLOCK = 64
+
+
+def likeliest(logits: Float[Tensor, "R V"], count: int) -> tuple[Float[Tensor, "R C"], Int[Tensor, "R C"]]:
+    """log P of the `count` likeliest words of every row, and their columns: compiled where that can be."""
+    return ranked(logits, count) or top(logits.log_softmax(-1), count)
+
+
+def best(logits: Float[Tensor, "R V"]) -> tuple[Float[Tensor, "R"], Int[Tensor, "R"]]:
+    """log P of the likeliest word of every row, and its column, the first of equal ones: read once where compiled."""
+    found = ranked(logits, 1)
+    if found is not None:
+        return found[0].squeeze(1), found[1].squeeze(1)
+    columns = logits.argmax(-1)
+    return log_chances(logits, columns), columns
+
+
+def log_chances(logits: Float[Tensor, "R V"], columns: Int[Tensor, "R"]) -> Float[Tensor, "R"]:
+    """log P of one word of every row; as far below the likeliest as its logit is."""
+    found, chosen = ranked(logits, 1), columns[:, None]
+    if found is None:
+        return logits.log_softmax(-1).gather(1, chosen).squeeze(1)
+    best, place = found
+    return (logits.gather(1, chosen) - logits.gather(1, place) + best).squeeze(1)
 
 
 def top(logits: Float[Tensor, "R V"], count: int) -> tuple[Float[Tensor, "R C"], Int[Tensor, "R C"]]:

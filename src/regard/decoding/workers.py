@@ -7,35 +7,41 @@ from queue import SimpleQueue
 
 import torch
 
-from regard.decoding.request import Event, Request
+from regard.decoding.prefixes import Numbered
+from regard.decoding.request import Event
 from regard.decoding.runner import Job, Runner
+from regard.decoding.speculative import Speculator
 
-LEAST = 8  # requests: fewer are not shared out among threads
+LEAST = 8  # requests: fewer are not shared out among threads, …
+LEAST_ROWS = 32  # … nor fewer hypotheses: threads that take a step together read all weights once
 
-Numbered = Sequence[tuple[int, Request]]
 
-
-def workers(requests: int, device: torch.device) -> int:
+def workers(requests: int, hypotheses: int, device: torch.device) -> int:
     """How many batches run side by side: on a CPU one a thread, if there is enough for all."""
-    return max(1, min(torch.get_num_threads(), requests // LEAST)) if device.type == "cpu" else 1
+    enough = min(requests // LEAST, requests * hypotheses // LEAST_ROWS)
+    return max(1, min(torch.get_num_threads(), enough)) if device.type == "cpu" else 1
 
 
-def alone(job: Job, requests: Numbered) -> Iterator[Event]:
+def alone(job: Job, requests: Sequence[Numbered]) -> Iterator[Event]:
     """All events of one batch."""
-    runner = Runner(job, job.slots(len(requests)))
+    return stepped(Runner(job, job.slots(len(requests))), requests)
+
+
+def stepped(runner: Runner | Speculator, requests: Sequence[Numbered]) -> Iterator[Event]:
+    """All events of one runner, as they come."""
     runner.add(requests)
     while runner.busy:
         yield from runner.step()
 
 
-def side_by_side(job: Job, requests: Numbered, count: int) -> Iterator[Event]:
+def side_by_side(job: Job, requests: Sequence[Numbered], count: int) -> Iterator[Event]:
     """All events of several batches, as they come. Who works on what does not depend on who is quick."""
     events: SimpleQueue[list[Event] | BaseException | None] = SimpleQueue()
     halt, threads = threading.Event(), torch.get_num_threads()
     stopped = job.stopped
     job = replace(job, stopped=lambda: halt.is_set() or stopped())
 
-    def work(share: Numbered) -> None:
+    def work(share: Sequence[Numbered]) -> None:
         torch.set_num_threads(threads // count)
         try:
             runner = Runner(job, job.slots(len(share)))

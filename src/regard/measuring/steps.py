@@ -20,6 +20,7 @@ DECODERS = {
     "linear": ("gpt-linear",),
     "full": ("gpt-char", "model.decoder.positions=rotary"),
 }
+LETTERS = 65  # that the models choose among, as those of plays
 
 
 @dataclass
@@ -41,7 +42,7 @@ def bench_steps(positions: Sequence[int] = (100, 1000, 10000), repeats: int = 60
     keep_memory()
     token = torch.zeros(1, 1, dtype=torch.long)
     for name, recipe in DECODERS.items():
-        model = build(*recipe).eval()
+        model = build(*recipe, f"model.vocab_size={LETTERS}").eval()
         assert isinstance(model, LanguageModel)
         with torch.inference_mode():
             pasts = [model.start(rows=1) for _ in positions]

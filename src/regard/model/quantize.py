@@ -1,7 +1,7 @@
 """Matrix products in eight bits, for decoding on a CPU.
 
-Weights are rounded once, a scale for every block of columns in a row. As they stand they are what the compiled step of
-a few rows multiplies, with nothing rounded that comes in. For many rows of a translator they are packed as torch's
+Weights are rounded once, a scale for every block of columns in a row. As they stand they are what the compiled step
+multiplies. Where there is none, they are packed for many rows of a translator as torch's
 products want them, too: seven bits and a scale a row; what comes in is then rounded at each call, one scale for all of
 it, so results depend a little on what is translated together. In language models a few tokens have numbers that stick
 out a thousandfold, and such a scale leaves nothing of the others: SmolLM2's perplexity grows by 62 %. There many rows
@@ -9,6 +9,7 @@ are multiplied by the rounded weights as numbers, which are written out for each
 torch's quantised operators: they are on their way out of torch, and torchao can take over here.
 """
 
+from collections.abc import Callable
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -27,7 +28,12 @@ LEAST = 1e-12  # of a scale, where all weights are zero
 
 
 class QuantizedLinear(nn.Module):
-    """A linear layer in eight bits: y = scale_w · (x · round(W/scale_w)) + b, where x may be rounded like W."""
+    """A linear layer in eight bits: y = scale_w · (x · round(W/scale_w)) + b, where x may be rounded like W.
+
+    `product` is a faster way that whoever decodes may know of; it gives None where it has none.
+    """
+
+    product: "Product | None" = None
 
     def __init__(
         self, rows: Int8[Tensor, "O I"], scales: Float[Tensor, "O b"], bias: Tensor | None, rounds_inputs: bool = True
@@ -68,6 +74,9 @@ class QuantizedLinear(nn.Module):
 
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
         _refuse(x.device)
+        found = None if self.product is None else self.product(self, x)
+        if found is not None:
+            return found
         if self._packed is None:
             return F.linear(x, self.weight(), self.bias)
         try:
@@ -82,6 +91,9 @@ class QuantizedLinear(nn.Module):
         """Only some of the rows."""
         bias = None if self.bias is None else self.bias[chosen]
         return QuantizedLinear(self.rows[chosen], self.scales[chosen], bias, self.rounds_inputs)
+
+
+Product = Callable[[QuantizedLinear, Tensor], Tensor | None]
 
 
 def quantize(model: nn.Module) -> None:

@@ -26,7 +26,7 @@ class Compiled:
         if states is None:
             return self.model.step(tokens, memory)
         self.taken += 1
-        return states[:, None]
+        return states.unflatten(0, tokens.shape)
 
 
 def covered(model: Any) -> bool:

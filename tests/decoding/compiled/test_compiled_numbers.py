@@ -93,14 +93,39 @@ def test_any_sizes(code: Code, data: Any) -> None:
         positions=small("positions", data.draw(st.sampled_from(["rotary", "alibi", "sinusoidal"]))),
         mlp=mlp | {"hidden": data.draw(st.sampled_from([1, 31, 33, 67, 130]))},
     )
-    sizes = {"width": 2 * data.draw(st.sampled_from([5, 17, 31, 37, 67])), "vocab_size": data.draw(prime) * 13}
-    model = Case("sizes", small("model", "language_model", decoder=decoder, **sizes)).build(seed=1)
-    rows, prompt, steps = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 70)), data.draw(st.integers(1, 9))
+    wide = {"width": 2 * data.draw(st.sampled_from([5, 17, 31, 37, 67])), "vocab_size": data.draw(prime) * 13}
+    model = Case("sizes", small("model", "language_model", decoder=decoder, **wide)).build(seed=1)
+    rows = data.draw(st.integers(1, 5) | st.sampled_from([6, 7, 8, 15, 16, 17, 33, 47, 64, 65, 129, 150]))
+    prompt, sizes = data.draw(st.integers(1, 70)), data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    steps = sum(sizes)
     told = tokens(rows, prompt + steps, seed=2, vocabulary=13)
     memory, stepper = model.start(rows=rows), Compiled(code, model).stepper
     model.step(told[:, :prompt], memory)
     wanted = model(told)
-    for step in range(prompt, prompt + steps):
-        logits = stepper.step(told[:, step : step + 1], memory, model.head)
+    for size in sizes:
+        logits = stepper.step(told[:, prompt : prompt + size], memory, model.head)
         assert logits is not None
-        close(logits, wanted[:, step])
+        close(logits, wanted[:, prompt : prompt + size].flatten(0, 1))
+        prompt += size
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "learned"])
+@pytest.mark.parametrize(("width", "first"), [(0, 0), (1, 0), (3, 0), (4, 2), (11, 4)])
+def test_several_positions_of_a_row_at_once(positions: str, width: int, first: int, code: Code, threads: int) -> None:
+    """As a draft's guesses are read: and what was wrong of them is dropped again."""
+    kind = {"kind": "local_global", "first": first} if first else {"kind": "window"}
+    pattern = small("pattern", width=width, **kind) if width else small("pattern", "causal")
+    decoder = small("decoder", "transformer", pattern=pattern, positions=small("positions", positions))
+    plain = Case("several", small("model", "language_model", decoder=decoder)).build()
+    model, told = Compiled(code, plain), tokens(2, 40, seed=3)
+    wanted, memory, at = plain.states(told), plain.start(rows=2), 5
+    model.step(told[:, :at], memory)
+    for size, dropped in ((1, 0), (3, 2), (2, 0), (4, 3), (1, 1), (5, 0), (3, 1), (4, 0), (4, 2)):
+        mark = memory.mark(size + dropped)
+        guess = torch.cat([told[:, at : at + size], tokens(2, dropped, seed=at)], 1)
+        close(model.step(guess, memory)[:, :size], wanted[:, at : at + size])
+        again = memory.back(mark, size)
+        if again:
+            model.step(told[:, at : at + size], memory)
+        at += size
+    assert model.taken >= 4 if width in (0, 11) else model.taken > 0

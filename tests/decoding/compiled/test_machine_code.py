@@ -102,3 +102,11 @@ def test_other_source_is_other_code(monkeypatch: pytest.MonkeyPatch, code: Code)
     before = room.digest()
     monkeypatch.setattr(room, "version", lambda name: f"{name} of another day")
     assert room.digest() != before
+
+
+def test_nothing_is_compiled_for_somebody_with_another_source(tmp_path: Path) -> None:
+    """Regard was replaced while it ran: its tables are not those of the source that lies there now."""
+    from regard.decoding.compiled.source.make import make
+
+    make(tmp_path / "step-of-another-source.code")
+    assert not any(tmp_path.iterdir())

@@ -152,10 +152,9 @@ def test_who_watches_sees_torch(code: Code) -> None:
 
 
 def test_what_is_left_to_torch(code: Code) -> None:
-    """Several positions, none before, gradients, autocast, dropout: nothing is done then."""
+    """No position before, other rows, gradients, autocast, dropout: nothing is done then."""
     model = language_model(dropout=0.1)
     memory, stepper = begun(model), Stepper(code, model)
-    assert stepper.step(tokens(3, 2), memory, None) is None
     assert stepper.step(tokens(2, 1), memory, None) is None
     assert stepper.step(tokens(3, 1), model.start(rows=3), None) is None
     with torch.inference_mode(False), torch.enable_grad():
@@ -193,6 +192,33 @@ def test_eight_bits_are_the_product_with_rounded_weights(code: Code) -> None:
     states = Stepper(code, eight).step(tokens(3, 1), memory, None)
     assert states is not None
     close(states, plain.step(tokens(3, 1), other)[:, -1])
+
+
+@pytest.mark.parametrize("rows", [7, 20, 40, 70])
+def test_many_rows_in_eight_bits(code: Code, rows: int) -> None:
+    """Where what comes in is rounded, too, every row and block of columns has a scale of its own.
+
+    So it is near the product of float32, and a row's numbers are the same in any company, to the bit.
+    """
+    model = language_model(mlp=small("mlp", "swiglu"))
+    wanted = next_logits(model, begun(model, rows))
+    quantize(model)
+    stepper = Stepper(code, model)
+    found = stepper.step(tokens(rows, 1, 7), begun(model, rows), model.head)
+    assert found is not None
+    assert (found - wanted).abs().max() < 0.05 * wanted.abs().max()
+    memory, others = begun(model, rows), begun(model, rows)
+    for entry in others.layers:
+        for held in entry.tensors():
+            held[1:] *= 3.0  # all but the first row see something else
+    given = tokens(rows, 1, 7)
+    other = given.clone()
+    other[1:] = (other[1:] + 1) % 11
+    one, two = stepper.step(given, memory, model.head), stepper.step(other, others, model.head)
+    assert one is not None
+    assert two is not None
+    assert torch.equal(one[0], two[0])
+    assert not torch.equal(one[1:], two[1:])
 
 
 def test_steps_of_many_threads_at_once(code: Code) -> None:

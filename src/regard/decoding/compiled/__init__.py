@@ -1,8 +1,9 @@
-"""The decoding step of a few rows, as machine code: it reads weights as fast as the memory gives them.
+"""The decoding step as machine code: of a few rows it reads weights as fast as the memory gives them.
 
 For one to a few rows a step of torch is some hundred small calls, and its products read weights at a third of the
 memory's speed. Here the whole step of a Transformer decoder is one function, in float32 or with weights in eight bits.
-It works on the same memory, so that any step may be this one or torch's; reading a prompt stays torch's.
+It works on the same memory, so that any step may be this one or torch's; prompts are read by torch, which is lent the
+products in eight bits.
 
 source          the step in plain loops, compiled by numba once for this machine, by a process of its own
 layout          the tables through which both sides understand each other
@@ -11,4 +12,7 @@ plan            what of a model is covered, and where its weights are
 positions       where rows stand, and what they see
 team            the threads that share a step
 stepper         one step
+product         one product in eight bits
+ranking         the likeliest words of many rows
+steps           which steps are compiled
 """

@@ -3,6 +3,8 @@
 Both sides import this file, the one that fills the tables and the one that is compiled; it needs nothing itself.
 """
 
+from collections.abc import Mapping
+
 MATRIX = 3  # address of the weights; of their scales, or 0 where the weights are float32; of the bias, or 0
 NORM = 2  # address of the weight; of the bias, or 0
 
@@ -12,6 +14,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     CALL,  # the address of this table itself
     LAYERS,
     ROWS,
+    STEPS,  # positions of each row of the memory: so many rows follow each other
     THREADS,
     WIDTH,
     HEADS,
@@ -43,13 +46,26 @@ NORM = 2  # address of the weight; of the bias, or 0
     INNER,  # … the inside of an MLP, …
     CHOSEN,  # … the experts of each row, …
     OUT,  # … states or logits
+    PANEL,  # where in a thread's own room, in bytes, many rows are laid side by side
     CLOSE_NORM,
     _,
     HEAD,
     _,
     _,
     CALL_SIZE,
-) = range(41)
+) = range(43)
+
+# a call that has no layers is one product, by the head; one that has no threads either looks for the likeliest words
+(
+    RANK_ROWS,
+    RANK_WORDS,
+    RANK_COUNT,
+    RANK_LOGITS,  # addresses: of the rows, without a gap, …
+    RANK_VALUES,  # … of the largest numbers of each, …
+    RANK_COLUMNS,  # … of where they stand, …
+    RANK_TOTALS,  # … of Σ exp(x - the largest)
+    RANK_SIZE,
+) = range(THREADS + 1, THREADS + 9)
 
 # numbers that are not whole
 EPS, SCALE, CROSS_SCALE = range(3)
@@ -98,6 +114,18 @@ LAYER_NORM, RMS_NORM = range(2)
 PRE, POST, NO_RESIDUAL = range(3)
 RELU, GELU, GELU_TANH, SWIGLU = range(4)
 
+
+def columns_at_once(features: Mapping[str, bool]) -> int:
+    """Columns of whole numbers that a processor multiplies and adds up in one step of a lane; 0: no faster than others.
+
+    With VNNI four products of eight bits; with AVX2 two of sixteen, in which what comes in loses next to nothing.
+    """
+    if features.get("avx512vnni"):
+        return 4
+    return 2 if features.get("avx2") and not features.get("avx512f") else 0
+
+
+TILE = 64  # rows that go at once, at most
 BLOCK = 64  # columns that share a scale in eight bits
 PHASES = 11  # of a layer, at most; each has a line of the cache for its two counters
 LINE = 8  # numbers in a line

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache as cache_once
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from regard.decoding.compiled.layout import columns_at_once
 from regard.disk import read_bytes
 from regard.disk.cache import cache, used
 from regard.errors import InputError
@@ -26,6 +28,11 @@ LARGEST = 2**24
 OWNERS: list[Any] = []  # with whoever owns it, machine code would go
 RESULT, ERROR = bytes(64), bytes(64)  # numba's functions write there what they give back: nothing
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+# read at once: where Regard is replaced while it runs, what is compiled later is not for the tables made here
+SOURCES = sha256(
+    b"\0".join(read_bytes(path) for path in sorted([*SOURCE.glob("*.py"), SOURCE.parent / "layout.py"]))
+).hexdigest()
 
 Code = Callable[[int, int], int]
 """Takes two addresses: that of the call's table, and that of a thread's own room."""
@@ -59,7 +66,7 @@ class MachineCode:
     def _look(self) -> None:
         if self._maker is not None and self._maker.poll() is None:
             return
-        self._file = self._file or cache("compiled") / f"step-{digest()}.code"
+        self._file = self._file or cache("compiled") / file_name()
         found = read(self._file)
         if found is not None:
             self._code = loaded(*found)
@@ -87,14 +94,28 @@ def wanted() -> bool:
     return os.environ.get(SWITCH) != "0" and all(find_spec(name) is not None for name in ("numba", "llvmlite"))
 
 
+@cache_once
+def multiplies_eighths() -> bool:
+    """Whether this processor multiplies whole numbers faster than others, as the tiles of many rows then do."""
+    if not wanted():
+        return False
+    import llvmlite.binding as llvm
+
+    return columns_at_once(llvm.get_host_cpu_features()) > 0
+
+
 def digest() -> str:
     """Other source, other versions or another processor: other machine code."""
     import llvmlite.binding as llvm
 
-    parts = [read_bytes(path) for path in sorted([*SOURCE.glob("*.py"), SOURCE.parent / "layout.py"])]
     features = str(sorted(llvm.get_host_cpu_features().items()))
-    names = [version("numba"), version("llvmlite"), llvm.get_host_cpu_name(), features]
-    return sha256(b"\0".join([*parts, *(name.encode() for name in names)])).hexdigest()[:32]
+    names = [SOURCES, version("numba"), version("llvmlite"), llvm.get_host_cpu_name(), features]
+    return sha256("\0".join(names).encode()).hexdigest()[:32]
+
+
+def file_name() -> str:
+    """What its file is called in the cache."""
+    return f"step-{digest()}.code"
 
 
 def private(folder: Path) -> bool:

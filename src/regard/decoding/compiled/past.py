@@ -23,7 +23,7 @@ class PastTable:
         self._met: Memory | None = None
 
     def claim(self, memory: Memory, where: Where) -> Claim:
-        """Room for one more position in every layer; all have it at one place, given back is that of the first."""
+        """Room for more positions in every layer; all have it at one place, given back is that of the first."""
         if memory is not self._met:
             self._meet(memory)
         past = [entry for entry in memory.layers if isinstance(entry, Past)]
@@ -32,12 +32,13 @@ class PastTable:
         assert first is not None
         shape = (memory.rows // first.share, self._shape.heads.groups, self._shape.heads.width)
         certain(first.keys.shape[0] == shape[0])
-        self._note(0, first, shape)
+        self._note(0, first, shape, where.count)
         for layer, entry in enumerate(past[1:], 1):
             claim = entry.claim(where)
-            certain(claim is not None and (claim.own, claim.low, claim.share) == (first.own, first.low, first.share))
+            certain(claim is not None)
             assert claim is not None
-            self._note(layer, claim, shape)
+            certain((claim.own, claim.width, claim.share) == (first.own, first.width, first.share))
+            self._note(layer, claim, shape, where.count)
         self._look_at_sources(memory)
         return first
 
@@ -51,13 +52,13 @@ class PastTable:
             need(tensor.dtype == torch.float32 and tensor.device.type == "cpu")
         self._met = memory
 
-    def _note(self, layer: int, claim: Claim, shape: tuple[int, int, int]) -> None:
+    def _note(self, layer: int, claim: Claim, shape: tuple[int, int, int], count: int) -> None:
         kept = (claim.keys, claim.values, *(claim.apart or ()))
         if len(kept) != len(self._kept[layer]) or any(map(_other, kept, self._kept[layer])):
             self.table[layer, : at.FIRST_KEYS] = place(claim.keys, claim.values, shape)
             self.table[layer, at.FIRST_KEYS : at.SOURCE_KEYS] = place(*claim.apart, shape) if claim.apart else 0
             self._kept[layer] = kept
-        certain(claim.keys.shape[2] >= claim.own + claim.share)
+        certain(claim.keys.shape[2] >= claim.own + claim.share * count and (claim.share == 1 or count == 1))
 
     def _look_at_sources(self, memory: Memory) -> None:
         for layer, entry in enumerate(memory.cross):

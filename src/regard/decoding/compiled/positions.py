@@ -16,30 +16,32 @@ def certain(known: bool) -> None:
         raise RuntimeError("the memory of a decoder is not laid out as its entries say")
 
 
-def row_table(memory: Memory, claim: Claim) -> Table:
-    """One line a row, for a step that follows what the memory holds."""
-    table, rows = np.zeros((memory.rows, at.ROW_SIZE), np.int64), np.arange(memory.rows)
-    positions = memory.length - (0 if memory.begin is None else memory.begin.numpy())
+def row_table(memory: Memory, claim: Claim, steps: int = 1) -> Table:
+    """One line for each of a row's next positions, for a step that follows what the memory holds."""
+    table, lines = np.zeros((memory.rows * steps, at.ROW_SIZE), np.int64), np.arange(memory.rows * steps)
+    rows, own = lines // steps, claim.own + lines % steps
+    positions = memory.length - (0 if memory.begin is None else memory.begin.numpy()[rows]) + lines % steps
     table[:, at.POSITION], table[:, at.FIRST_OWN] = positions, -1
     table[:, at.PLACE], table[:, at.SOURCE] = rows // claim.share, rows // memory.share
-    table[:, at.STOP], table[:, at.OWN] = claim.own, claim.own + rows % claim.share
+    table[:, at.STOP], table[:, at.OWN] = own, own + rows % claim.share
     if claim.seen is not None and claim.at is not None:
         columns = claim.seen.shape[3]
         certain(claim.seen.is_contiguous() and claim.at.is_contiguous() and claim.at.shape[-1] == columns)
-        certain(columns >= claim.own and claim.seen.numel() == memory.rows * columns)
+        certain(columns >= claim.own and claim.seen.numel() == memory.rows * columns and steps == 1)
         table[:, at.SEEN] = claim.seen.data_ptr() + rows * columns
         table[:, at.AT] = claim.at.data_ptr() + (8 * columns * table[:, at.PLACE] if claim.at.ndim > 1 else 0)
     else:
-        table[:, at.LOW] = np.maximum(claim.low, claim.own - positions)
-    if claim.apart is not None:
-        first, columns = claim.apart[0].shape[2], claim.own + 1 - claim.low
-        table[:, at.FIRST] = np.clip(positions - columns + 1, 0, first)
-        table[:, at.FIRST_OWN] = np.where(positions < first, positions, -1)
+        oldest = 0 if claim.width is None else np.maximum(0, own + 1 - claim.width)
+        table[:, at.LOW] = np.maximum(oldest, own - positions)
+        if claim.apart is not None:
+            first = claim.apart[0].shape[2]
+            table[:, at.FIRST] = np.clip(positions - (own - oldest), 0, first)
+            table[:, at.FIRST_OWN] = np.where(positions < first, positions, -1)
     if memory.cross:
         longest = memory.cross[0].tensors()[0].shape[2]
         lengths = longest if memory.source_lengths is None else memory.source_lengths.numpy()[table[:, at.SOURCE]]
         table[:, at.SOURCE_LENGTH] = np.minimum(lengths, longest)
-    certain(bool((table[:, at.LOW] <= claim.own).all() and (table[:, at.POSITION] >= 0).all()))
+    certain(bool((table[:, at.LOW] <= own).all() and (table[:, at.POSITION] >= 0).all()))
     return table
 
 

@@ -37,13 +37,16 @@ class Branches(Past):
         """One position of every hypothesis."""
         assert keys.shape[2] == 1
         claim = self.claim(where)
+        assert claim is not None
         used = slice(claim.own, self.columns)
         for buffer, new in zip((claim.keys, claim.values), (keys, values), strict=True):
             buffer[:, :, used] = new.squeeze(2).unflatten(0, (-1, self.share)).transpose(1, 2)  # B G share K
         held = self.tensors()
         return held[0], held[1], self._at
 
-    def claim(self, where: Where) -> Claim:
+    def claim(self, where: Where) -> Claim | None:
+        if where.count > 1:
+            return None
         used, wanted, device = self.columns, self.columns + self.share, self.visible.device
         if wanted > self._buffers[0].shape[2]:  # what must be copied to grow may as well shrink
             self._dropped(torch.arange(len(self.visible), device=device), 0.5)

@@ -2,12 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch._guards import active_fake_mode
 
 from regard.model.positions import Where
 
@@ -36,24 +38,33 @@ class Entry(ABC):
         """Forget the first columns: no row that is left had begun then."""
         return
 
+    def mark(self, ahead: int) -> Any:
+        """How it is now, to come `back` to when no more than `ahead` positions have followed: a copy, if need be."""
+        return deepcopy(self.__dict__)
+
+    def back(self, mark: Any, kept: int) -> bool:
+        """Drop all that followed a mark but its first `kept` positions; False: those too, and it is at the mark."""
+        self.__dict__ = deepcopy(mark)
+        return not kept
+
     @property
     def nbytes(self) -> int:
         return sum(tensor.nbytes for tensor in self.tensors())
 
 
 class Claim(NamedTuple):
-    """Room for one more position of every row, to be written by whoever asked: keys and values at column `own`.
+    """Room for a few more positions of every row, to be written by whoever asked: keys and values from column `own` on.
 
-    A row at position p sees what stands from column `low` on, or from own - p where it began later. What was kept
-    `apart` are the first positions: it sees those that have left the columns, and writes its own there, too.
-    Where `share` hypotheses have a column each, the first at `own`, `seen` marks the columns of each, `at` says where
-    all stand.
+    A row at position p sees the last `width` columns, its own among them, or all from own - p on, where it began later.
+    What was kept `apart` are the first positions: it sees those that have left the columns, and writes its own there,
+    too. Where `share` hypotheses have a column each, the first at `own`, `seen` marks the columns of each, `at` says
+    where all stand.
     """
 
     keys: Float[Tensor, "B G Z K"]
     values: Float[Tensor, "B G Z K"]
     own: int
-    low: int = 0
+    width: int | None = None
     apart: tuple[Float[Tensor, "B G F K"], Float[Tensor, "B G F K"]] | None = None
     share: int = 1
     seen: Bool[Tensor, "B 1 k S"] | None = None
@@ -66,7 +77,7 @@ class Past(Entry):
     length: int = 0
 
     def claim(self, where: Where) -> Claim | None:
-        """Take in one position that will be written where it is said; None: only `append` can do that now."""
+        """Take in positions that will be written where it is said; None: only `append` can do that now."""
         return None
 
     @abstractmethod
@@ -104,12 +115,34 @@ class Held(Entry):
         """No source that is left has more positions than this."""
         return
 
+    def mark(self, ahead: int) -> Any:
+        return self.held  # never written into, only replaced
+
+    def back(self, mark: Any, kept: int) -> bool:
+        self.held = mark
+        return not kept
+
 
 class SourceKeysValues(Held):
     """Keys and values of a source, as cross-attention reads them at every step."""
 
     def narrow(self, longest: int) -> None:
         self.held = tuple(tensor[:, :, :longest] for tensor in self.held)
+
+
+_COLUMNS: dict[torch.device, Tensor] = {}
+
+
+def columns(start: int, stop: int, device: torch.device) -> Int[Tensor, "S"]:
+    """The numbers from start to before stop, out of one table for all layers and steps; it grows by doubling."""
+    if active_fake_mode() is not None:  # what a pretended tensor is must not be met again by real ones, nor they by it
+        return torch.arange(start, stop, device=device)
+    table = _COLUMNS.get(device)
+    if table is None or stop > len(table):
+        with torch.inference_mode(False):  # or a table first made in use could not be trained with
+            table = torch.arange(max(stop, 1024 if table is None else 2 * len(table)), device=device)
+        _COLUMNS[device] = table  # another thread may put a shorter one here: this one is handed on
+    return table[start:stop]
 
 
 def padded(x: Float[Tensor, "B G S K"], before: int, after: int = 0) -> Float[Tensor, "B G Z K"]:

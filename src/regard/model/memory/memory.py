@@ -1,6 +1,8 @@
 """All that a decoder keeps."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Int
@@ -9,6 +11,13 @@ from torch import Tensor
 from regard.model.mask import Mask
 from regard.model.memory.entry import Entry, Held
 from regard.model.positions import Where
+
+
+class Mark(NamedTuple):
+    """A moment in a memory's life: how many steps there were, and how every entry was."""
+
+    length: int
+    entries: list[Any]
 
 
 class Memory:
@@ -37,7 +46,7 @@ class Memory:
         self.source_lengths = source_lengths
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter([*self.layers, *([] if self.fed is None else [self.fed]), *self.cross])
+        return iter([*self._moving(), *self.cross])
 
     def held(self) -> list[Held]:
         """The layers, where they hold tensors of a fixed size."""
@@ -58,6 +67,37 @@ class Memory:
     def advance(self, steps: int) -> None:
         """So many steps have been taken in."""
         self.length += steps
+
+    def mark(self, ahead: int) -> Mark:
+        """How it is now, to come `back` to when no more than `ahead` positions have followed."""
+        return Mark(self.length, [entry.mark(ahead) for entry in self._moving()])
+
+    def back(self, mark: Mark, kept: int = 0) -> int:
+        """Drop all that followed a mark but its first `kept` positions; so many of them must be read again.
+
+        Keys and values are cut off. States and sums cannot be: they are what they were at the mark.
+        """
+        if self.length == mark.length + kept:
+            return 0
+        entries = list(zip(self._moving(), mark.entries, strict=True))
+        cut = all(entry.back(was, kept) for entry, was in entries)
+        if not cut:
+            for entry, was in entries:
+                entry.back(was, 0)
+        self.length = mark.length + (kept if cut else 0)
+        return 0 if cut else kept
+
+    def again(self, rows: Int[Tensor, "R"]) -> "Memory":
+        """Another memory, whose rows are chosen ones of this; what is here stays as it is."""
+        other = copy(self)
+        other.layers, other.cross = [copy(entry) for entry in self.layers], [copy(entry) for entry in self.cross]
+        other.fed = copy(self.fed)
+        other.reorder(rows)
+        return other
+
+    def _moving(self) -> list[Entry]:
+        """What a step changes."""
+        return [*self.layers, *([] if self.fed is None else [self.fed])]
 
     @property
     def nbytes(self) -> int:
@@ -80,7 +120,7 @@ class Memory:
         count = self.rows // self.share
         stays = len(sentences) == count and bool((sentences == torch.arange(count, device=rows.device)).all())
         self.rows = len(rows)
-        for entry in [*self.layers, *([] if self.fed is None else [self.fed])]:
+        for entry in self._moving():
             entry.reorder(rows)
         if stays:
             return

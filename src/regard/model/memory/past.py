@@ -1,13 +1,13 @@
 """Every key and value so far."""
 
 from collections.abc import Sequence
+from typing import Any
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.model.memory.branches import Branches
-from regard.model.memory.entry import Claim, Entry, Past, beside, grown, picked, room
+from regard.model.memory.entry import Claim, Entry, Past, beside, columns, grown, picked, room
 from regard.model.positions import Where
 
 
@@ -29,16 +29,24 @@ class KeysValues(Past):
             buffer[:, :, self.length : stop] = new
         self.length = stop
         keys, values = (buffer[:, :, :stop] for buffer in self._buffers)
-        at = torch.arange(stop, device=keys.device)
+        at = columns(0, stop, keys.device)
         return keys, values, at if where.within is None else at - (stop - 1 - where.within[:, -1:])
 
     def claim(self, where: Where) -> Claim | None:
         if not self._buffers:
             return None
-        if self.length == self._buffers[0].shape[2]:
-            self._buffers = [grown(buffer, self.length, self.length + 1) for buffer in self._buffers]
-        self.length += 1
-        return Claim(self._buffers[0], self._buffers[1], self.length - 1)
+        own, stop = self.length, self.length + where.count
+        if stop > self._buffers[0].shape[2]:
+            self._buffers = [grown(buffer, own, stop) for buffer in self._buffers]
+        self.length = stop
+        return Claim(self._buffers[0], self._buffers[1], own)
+
+    def mark(self, ahead: int) -> Any:
+        return self.length
+
+    def back(self, mark: Any, kept: int) -> bool:
+        self.length = mark + kept
+        return True
 
     def tensors(self) -> list[Tensor]:
         return [buffer[:, :, : self.length] for buffer in self._buffers]

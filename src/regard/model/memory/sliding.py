@@ -1,12 +1,13 @@
 """The last keys and values: a window."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.model.memory.entry import Claim, Entry, Past, grown, padded, room
+from regard.model.memory.entry import Claim, Entry, Past, columns, grown, padded, room
 from regard.model.positions import Where
 
 SPAN = 64  # positions that a buffer has room for in the beginning
@@ -42,19 +43,33 @@ class Sliding(Past):
         self.length += steps
         if self._joined:
             return self._of_each_row(new, window, where)
-        at = torch.arange(self.length - window[0].shape[2], self.length, device=keys.device)
+        at = columns(self.length - window[0].shape[2], self.length, keys.device)
         if not self._fixed:
             return window[0], window[1], at
         at = torch.cat([torch.arange(self._fixed[0].shape[2], device=keys.device), at])
         return torch.cat([self._fixed[0], window[0]], 2), torch.cat([self._fixed[1], window[1]], 2), at
 
     def claim(self, where: Where) -> Claim | None:
-        if not self._recent or not (self._joined or self.length >= self.first):
+        count = where.count
+        if not self._recent or count > self.width or not (self._joined or self.length >= self.first):
             return None
-        self._make_room(1)
-        own, self._stop, self.length = self._stop, self._stop + 1, self.length + 1
+        self._make_room(count)
+        own, self._stop, self.length = self._stop, self._stop + count, self.length + count
         apart = (self._fixed[0], self._fixed[1]) if self._fixed else None
-        return Claim(self._recent[0], self._recent[1], own, max(0, self._stop - self.width), apart)
+        return Claim(self._recent[0], self._recent[1], own, self.width, apart)
+
+    def mark(self, ahead: int) -> Any:
+        """Where room is made now, none has to be made on the way: what the window had then is still there."""
+        if not self._recent or self._joined or ahead > self.width or self.length < self.first:
+            return super().mark(ahead)
+        self._make_room(ahead)
+        return self._stop, self.length
+
+    def back(self, mark: Any, kept: int) -> bool:
+        if isinstance(mark, dict):
+            return super().back(mark, kept)
+        self._stop, self.length = mark[0] + kept, mark[1] + kept
+        return True
 
     def _of_each_row(self, new: list[Tensor], window: list[Tensor], where: Where) -> tuple[Tensor, Tensor, Tensor]:
         """What is kept where rows began at different times: every row's positions are its own."""
@@ -96,14 +111,14 @@ class Sliding(Past):
         self._stop = stop
 
     def _make_room(self, count: int) -> None:
-        """For so many more columns."""
-        stop, held = self._stop + count, self._recent[0].shape[2]
-        if held < stop <= 2 * self.width:  # a wide window costs no more than what is in it
-            self._recent = [grown(buffer, self._stop, stop)[:, :, : 2 * self.width] for buffer in self._recent]
-        elif stop > held:
+        """For so many more columns, no more than the window has."""
+        if self._stop + count > 2 * self.width:
             for buffer in self._recent:
                 buffer[:, :, : self.width] = buffer[:, :, self._stop - self.width : self._stop].clone()
             self._stop = self.width
+        stop = self._stop + count
+        if stop > self._recent[0].shape[2]:  # a wide window costs no more than what is in it
+            self._recent = [grown(buffer, self._stop, stop)[:, :, : 2 * self.width] for buffer in self._recent]
 
     def tensors(self) -> list[Tensor]:
         return self._last() + self._fixed

@@ -2,7 +2,11 @@
 
 words       what numba has no words for: addresses, counters that threads share, waiting
 functions   exp and the activations
-products    a few vectors times a matrix, in float32 or with weights in eight bits
+products    vectors times a matrix, in float32 or with weights in eight bits
+vectors     the innermost loop of a few vectors
+many        the same of many vectors, which are laid side by side
+tiles       the innermost loops of many vectors
+rank        the likeliest words
 norms       LayerNorm and RMSNorm
 attention   one head of one row, over what the memory holds
 experts     which MLPs work on a row, and what they say together

@@ -77,22 +77,55 @@ def divide(out, total, width):
 @njit(**FAST)
 def slant(scores, row, first, slope):
     """Alibi: a score loses its head's slope for every step of distance."""
-    position, low, columns, stands = row[at.POSITION], row[at.LOW], row[at.STOP], whole(row[at.AT])
+    position, low, columns = row[at.POSITION], row[at.LOW], row[at.STOP]
     for i in range(first):
         scores[i] -= slope * np.float32(position - i)
     for i in range(low, columns):
-        before = position - stands[i] if row[at.AT] != 0 else columns - i
-        scores[first + i - low] -= slope * np.float32(before)
+        scores[first + i - low] -= slope * np.float32(columns - i)
 
 
 @njit(**FAST)
-def hide(scores, row, first):
-    """Where several hypotheses wrote, each sees its own line only."""
-    if row[at.SEEN] != 0:
-        seen, low = marks(row[at.SEEN]), row[at.LOW]
-        for i in range(low, row[at.STOP]):
-            if seen[i] == 0:
-                scores[first + i - low] = NONE
+def columns_at(call, scratch):
+    """Where in a thread's own room columns are noted: behind a query, a key and the scores."""
+    return scratch + 8 * call[at.HEAD_WIDTH] + 8 * (call[at.SPAN] // 2 + 1)
+
+
+@njit(**FAST)
+def note_own(call, number, scratch):
+    """Where several hypotheses wrote, each sees its own line only: its columns are noted, and counted."""
+    row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
+    seen, columns, count = marks(row[at.SEEN]), whole(columns_at(call, scratch)), 0
+    for i in range(row[at.LOW], row[at.STOP]):
+        columns[count] = i
+        count += 1 if seen[i] != 0 else 0
+    return count
+
+
+@njit(**FAST)
+def score_own(scores, columns, count, query, keys, stride, row, width, slope):
+    """q · k for the columns that were noted."""
+    stands, position = whole(row[at.AT]), row[at.POSITION]
+    for i in range(count):
+        product = dot(query, floats(keys + 4 * columns[i] * stride), width)
+        scores[i] = product - slope * np.float32(position - stands[columns[i]])
+
+
+@njit(**FAST)
+def mix_own(out, scores, columns, count, values, stride, width):
+    """out += Σ_i weight_i v_i for the columns that were noted, four at a time."""
+    i = 0
+    while i + 4 <= count:
+        a, b = floats(values + 4 * columns[i] * stride), floats(values + 4 * columns[i + 1] * stride)
+        c, d = floats(values + 4 * columns[i + 2] * stride), floats(values + 4 * columns[i + 3] * stride)
+        p, q, r, s = scores[i], scores[i + 1], scores[i + 2], scores[i + 3]
+        for j in range(width):
+            out[j] += p * a[j] + q * b[j] + r * c[j] + s * d[j]
+        i += 4
+    while i < count:
+        value, weight = floats(values + 4 * columns[i] * stride), scores[i]
+        for j in range(width):
+            out[j] += weight * value[j]
+        i += 1
 
 
 @njit(**FAST)
@@ -111,8 +144,21 @@ def keep(past, row, group, key, value, width):
 
 
 @njit(**FAST)
-def attend(call, past, number, head, scratch):
-    """Self-attention of one head: its key and value are kept, then all that the row sees is mixed."""
+def finish(scores, count, query, key, out, value, width):
+    """The row's own key comes last; all become weights, and the mixture begins with its own value."""
+    scores[count] = dot(query, key, width)
+    total = weigh(scores, count + 1)
+    for j in range(width):
+        out[j] = scores[count] * value[j]
+    return total
+
+
+@njit(**FAST)
+def attend(call, past, number, head, scratch, noted):
+    """Self-attention of one head: its key and value are kept, then all that the row sees is mixed.
+
+    Where hypotheses see their own lines, so many columns were noted for this row.
+    """
     heads, groups, width = call[at.HEADS], call[at.GROUPS], call[at.HEAD_WIDTH]
     row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
     share = heads // groups
@@ -132,20 +178,23 @@ def attend(call, past, number, head, scratch):
         own_query[j] *= scale
     if head % share == 0:
         keep(past, row, group, own_key, value, width)
-    first = row[at.FIRST]
     place = 4 * (row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE])
+    slope = ZERO if call[at.SLOPES] == 0 else floats(call[at.SLOPES])[head]
+    out = floats(call[at.MIXED] + 4 * (number * heads + head) * width)
+    if row[at.SEEN] != 0:
+        columns, stride = whole(columns_at(call, scratch)), past[at.STRIDE]
+        score_own(scores, columns, noted, own_query, past[at.KEYS] + place, stride, row, width, slope)
+        total = finish(scores, noted, own_query, own_key, out, value, width)
+        mix_own(out, scores, columns, noted, past[at.VALUES] + place, stride, width)
+        divide(out, total, width)
+        return
+    first, nothing, between = row[at.FIRST], call[at.NOTHING], past[at.FIRST_STRIDE]
     apart = 4 * (row[at.PLACE] * past[at.FIRST_ROW_STRIDE] + group * past[at.FIRST_HEAD_STRIDE])
-    nothing, between = call[at.NOTHING], past[at.FIRST_STRIDE]
     count = score(scores, nothing, own_query, past[at.FIRST_KEYS] + apart, between, nothing, first, width)
     count = score(scores, count, own_query, past[at.KEYS] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
-    if call[at.SLOPES] != 0:
-        slant(scores, row, first, floats(call[at.SLOPES])[head])
-    hide(scores, row, first)
-    scores[count] = dot(own_query, own_key, width)
-    total = weigh(scores, count + 1)
-    out = floats(call[at.MIXED] + 4 * (number * heads + head) * width)
-    for j in range(width):
-        out[j] = scores[count] * value[j]
+    if slope != ZERO:
+        slant(scores, row, first, slope)
+    total = finish(scores, count, own_query, own_key, out, value, width)
     count = mix(out, scores, nothing, past[at.FIRST_VALUES] + apart, between, nothing, first, width)
     mix(out, scores, count, past[at.VALUES] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
     divide(out, total, width)

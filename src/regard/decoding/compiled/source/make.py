@@ -5,25 +5,30 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from regard.decoding.compiled.source.step import step
+from regard.decoding.compiled.machine_code import file_name, read
 from regard.disk import write
-from regard.disk.cache import bound, workshop
+from regard.disk.cache import bound, held, workshop
 
 LARGEST = 2**24  # bytes of all that was ever compiled here
 
 
 def machine_code() -> bytes:
     """The name of the step inside its object file, a check sum, and that file."""
+    from regard.decoding.compiled.source.step import step  # to import it is to compile it
+
     (made,) = step.overloads.values()
     code: bytes = made.library._get_compiled_object()
     return b"\n".join([made.fndesc.llvm_func_name.encode(), sha256(code).hexdigest().encode(), code])
 
 
 def make(file: Path) -> None:
-    """Compile and put in place at once, whoever else does the same."""
-    with workshop(file.parent) as passing:
-        write(passing / file.name, machine_code())
-        (passing / file.name).replace(file)
+    """Compile and put in place at once; who comes while another compiles waits for that one."""
+    with held(file.parent):
+        if read(file) is not None or file.name != file_name():  # who asked has other tables than this source
+            return
+        with workshop(file.parent) as passing:
+            write(passing / file.name, machine_code())
+            (passing / file.name).replace(file)
     bound(file.parent, keep=[file.name], most=LARGEST)
 
 

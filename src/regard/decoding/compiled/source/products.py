@@ -1,4 +1,4 @@
-"""A few vectors times some rows of a matrix: every weight is read once for up to four vectors."""
+"""Vectors times some rows of a matrix: every weight is read once for up to four vectors, or for a tile of many."""
 
 from typing import Any
 
@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 
 from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.source.many import FEW, lay, multiply_many
+from regard.decoding.compiled.source.tiles import ROUNDS
 from regard.decoding.compiled.source.vectors import dots
 from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats
 
@@ -109,12 +111,25 @@ def multiply_part(matrix, x, rows, size, start, stop, out, stride, base):
 
 
 @njit(**FAST)
+def laid(matrix, x, rows, size, panel):
+    """Vectors as `multiply` takes them: as they stand where they are few, else side by side in a room for them."""
+    if rows <= FEW:
+        return x
+    lay(x, rows, size, panel, ROUNDS and matrix[1] != 0)
+    return panel
+
+
+@njit(**FAST)
 def multiply(matrix, x, rows, size, start, stop, out, stride, base):
     """out[r, o] = base[r, o] + W[o] · x[r] + b[o] for the outputs from start to stop; base may be 0, for none.
 
     `matrix` is a place in a table: addresses of weights, scales and bias; x, out and base are addresses. Where there
-    are more rows than go at once, weights are taken in parts that a cache holds from one group of rows to the next.
+    are more rows than go at once, weights are taken in parts that a cache holds from one group of rows to the next;
+    many rows are `laid` side by side before.
     """
+    if rows > FEW:
+        multiply_many(matrix, x, rows, size, start, stop, out, stride, base)
+        return
     part = max(1, stop - start) if rows <= 4 else PART
     while start < stop:
         end = min(stop, start + part)

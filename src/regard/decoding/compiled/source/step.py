@@ -3,11 +3,12 @@
 from numba import njit
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.source.attention import attend, attend_source
+from regard.decoding.compiled.source.attention import attend, attend_source, note_own
 from regard.decoding.compiled.source.experts import expand, gather, route
 from regard.decoding.compiled.source.functions import activate
 from regard.decoding.compiled.source.norms import norm
-from regard.decoding.compiled.source.products import multiply, wide
+from regard.decoding.compiled.source.products import laid, multiply, wide
+from regard.decoding.compiled.source.rank import rank
 from regard.decoding.compiled.source.sharing import bounds, counters, cut, done, take, wait
 from regard.decoding.compiled.source.words import FAST, floats, whole
 
@@ -37,6 +38,12 @@ def normed(call, place, scratch):
 
 
 @njit(**FAST)
+def ready_for(call, matrix, x, size, scratch):
+    """Vectors as a product takes them; every thread lays many of them side by side for itself."""
+    return laid(matrix, x, call[at.ROWS], size, scratch + call[at.PANEL])
+
+
+@njit(**FAST)
 def asking(call, phase, layer, scratch, source):
     """Queries, and in self-attention keys and values, of all rows."""
     counter, rows, size, asked = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.ASKED]
@@ -55,6 +62,7 @@ def asking(call, phase, layer, scratch, source):
     while piece < pieces:
         if not ready:
             given, ready = normed(call, layer + 8 * norm_place, scratch), True
+            given = ready_for(call, query, given, size, scratch)
         start, stop = bounds(call, piece, large, small, stride)
         multiply(query, given, rows, size, start, min(queries, stop), asked, stride, nothing)
         start, stop = max(start, queries) - queries, stop - queries
@@ -66,15 +74,28 @@ def asking(call, phase, layer, scratch, source):
 
 @njit(**FAST)
 def looking(call, phase, past, scratch, source):
-    """All heads of all rows."""
+    """All heads of all rows. Where rows are positions of one line, each sees those before it: heads that share keys
+    are one piece then, which goes through the positions in their order. Where hypotheses see lines of their own, a row
+    is one piece: what it sees is the same for all heads."""
     counter, heads = counters(call, phase), call[at.CROSS_HEADS] if source > 0 else call[at.HEADS]
-    pieces, table = call[at.ROWS] * heads, whole(past)
+    steps, table, share = call[at.STEPS], whole(past), heads // call[at.GROUPS]
+    lines, own = steps > 1 and source == 0, source == 0 and whole(call[at.ROW_TABLE])[at.SEEN] != 0
+    pieces = call[at.ROWS] // steps * call[at.GROUPS] if lines else call[at.ROWS] * (1 if own else heads)
+    nothing = call[at.NOTHING]
     piece = take(counter)
     while piece < pieces:
-        if source > 0:
+        if lines:
+            row, head = piece // call[at.GROUPS] * steps, piece % call[at.GROUPS] * share
+            for place in range(steps * share):
+                attend(call, table, row + place // share, head + place % share, scratch, nothing)
+        elif own:
+            noted = note_own(call, piece, scratch)
+            for head in range(heads):
+                attend(call, table, piece, head, scratch, noted)
+        elif source > 0:
             attend_source(call, table, piece // heads, piece % heads, scratch)
         else:
-            attend(call, table, piece // heads, piece % heads, scratch)
+            attend(call, table, piece // heads, piece % heads, scratch, nothing)
         done(counter)
         piece = take(counter)
     wait(counter, pieces)
@@ -95,6 +116,8 @@ def expanding(call, phase, layer, scratch):
             given, ready = normed(call, layer + 8 * at.NORM_MLP, scratch), True
             if experts:
                 route(call, layer, given, scratch)
+            else:
+                given = ready_for(call, matrix, given, size, scratch)
         start, stop = bounds(call, piece % each, large, small, hidden)
         if experts:
             expand(call, layer, given, piece // each, start, stop, scratch)
@@ -117,8 +140,11 @@ def closing(call, phase, matrix, given, size, norm_place, scratch):
     counter, rows, width, x = counters(call, phase), call[at.ROWS], call[at.WIDTH], call[at.X]
     base = call[at.NOTHING] if call[at.RESIDUAL] == at.NO_RESIDUAL else x
     large, small, pieces = cut(call, width, max(1, size) * wide(whole(matrix)))
+    ready = size == 0
     piece = take(counter)
     while piece < pieces:
+        if not ready:
+            given, ready = ready_for(call, whole(matrix), given, size, scratch), True
         start, stop = bounds(call, piece, large, small, width)
         if size == 0:
             gather(call, matrix, start, stop, scratch)
@@ -158,6 +184,8 @@ def ending(call, phase, scratch):
                 copy(call[at.X], given, rows * width)
             else:
                 given = call[at.X]
+            if words > 0:
+                given = ready_for(call, head, given, width, scratch)
         if words > 0:
             start, stop = bounds(call, piece, large, small, words)
             multiply(head, given, rows, width, start, stop, call[at.OUT], words, call[at.NOTHING])
@@ -168,8 +196,11 @@ def ending(call, phase, scratch):
 
 @njit("void(int64, int64)", no_cpython_wrapper=True, no_cfunc_wrapper=True, **FAST)
 def step(address, scratch):
-    """All layers and the head. `address` is that of the call's table; `scratch` is this thread's own room."""
+    """All layers and the head, or only the likeliest words. Given are addresses: the call's table, a thread's room."""
     call = whole(address)
+    if call[at.THREADS] == 0:
+        rank(call)
+        return
     phase, nothing, source = call[at.NOTHING], call[at.NOTHING], call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
     for number in range(call[at.LAYERS]):
         layer = call[at.LAYER_TABLE] + 8 * number * at.LAYER_SIZE

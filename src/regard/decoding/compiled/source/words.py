@@ -29,7 +29,8 @@ def _numbers(kind: types.Type) -> Any:
     return view
 
 
-floats, whole, eighths, marks = (_numbers(kind) for kind in (types.float32, types.int64, types.int8, types.uint8))
+floats, whole, wholes = (_numbers(kind) for kind in (types.float32, types.int64, types.int32))
+eighths, marks, sixteenths = (_numbers(kind) for kind in (types.int8, types.uint8, types.int16))
 
 
 @intrinsic

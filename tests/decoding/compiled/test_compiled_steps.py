@@ -8,7 +8,7 @@ import torch
 from contracts.small import Case, small, tokens, unchecked
 
 from regard.decoding.beam import Beam
-from regard.decoding.compiled import few
+from regard.decoding.compiled import steps as chosen
 from regard.decoding.compiled.machine_code import Code
 from regard.decoding.compiled.stepper import Stepper
 from regard.decoding.engine import Engine
@@ -63,7 +63,7 @@ def test_texts_are_the_same(
     code: Code, kind: str, search: Search, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer, steps = model(kind), 0
-    monkeypatch.setattr(few, "MACHINE_CODE", Given(None))
+    monkeypatch.setattr(chosen, "MACHINE_CODE", Given(None))
     wanted = written(writer, search)
     step = Stepper.step
 
@@ -73,7 +73,7 @@ def test_texts_are_the_same(
         steps += found is not None
         return found
 
-    monkeypatch.setattr(few, "MACHINE_CODE", Given(code))
+    monkeypatch.setattr(chosen, "MACHINE_CODE", Given(code))
     monkeypatch.setattr(Stepper, "step", counted)
     found = written(writer, search)
     assert [[each.tokens for each in some] for some in found] == [[each.tokens for each in some] for some in wanted]
@@ -84,7 +84,8 @@ def test_texts_are_the_same(
 
 def test_many_rows_are_left_to_torch(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
     writer, seen = model("seq2seq"), list[int]()
-    monkeypatch.setattr(few, "MACHINE_CODE", Given(code))
+    monkeypatch.setattr(chosen, "MACHINE_CODE", Given(code))
+    monkeypatch.setattr(chosen, "ROWS", 16)
     step = Stepper.step
 
     def noted(stepper: Stepper, given: Any, *more: Any) -> Any:
@@ -93,18 +94,36 @@ def test_many_rows_are_left_to_torch(code: Code, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Stepper, "step", noted)
     written(writer, Greedy(), count=40, rows=40)
-    assert 0 < max(seen) <= few.most_rows(writer.head) < 40
+    assert 0 < max(seen) <= chosen.most_rows(writer.head) < 40
 
 
-def test_how_many_are_few() -> None:
-    """Language models in eight bits leave to torch only what it can do faster although it writes out all weights."""
+def test_how_many_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Translators in eight bits leave many rows to torch where the processor has no such products."""
     translator, writer = model("seq2seq"), model("language_model")
-    plain = few.most_rows(translator.head)
+    plain = chosen.most_rows(translator.head)
     quantize(translator)
     quantize(writer)
-    assert 0 < few.most_rows(translator.head) <= plain < few.most_rows(writer.head)
+    monkeypatch.setattr(chosen, "multiplies_eighths", lambda: False)
+    assert 0 < chosen.most_rows(translator.head) < plain == chosen.most_rows(writer.head)
+    monkeypatch.setattr(chosen, "multiplies_eighths", lambda: True)
+    assert chosen.most_rows(translator.head) == plain
 
 
 def test_another_device_needs_no_machine_code() -> None:
-    found = few.FewRows(model("language_model"), torch.device("meta"))
+    found = chosen.CompiledSteps(model("language_model"), torch.device("meta"))
     assert found.step(tokens(1, 1), model("language_model").start(rows=1), None) is None
+
+
+def test_a_prompt_is_torchs_however_few_its_rows(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine code scores every token it is given; of a prompt only the last one is asked for."""
+    monkeypatch.setattr(chosen, "MACHINE_CODE", Given(code))
+    writer = model("language_model")
+    taken = chosen.CompiledSteps(writer, torch.device("cpu"))
+    memory = writer.start(rows=2)
+    with torch.inference_mode():
+        writer.step(tokens(2, 3), memory)
+        assert taken.step(tokens(2, chosen.SEVERAL // 2 + 1), memory, writer.head) is None
+        assert memory.length == 3
+        scored = taken.step(tokens(2, chosen.SEVERAL // 2), memory, writer.head)
+    assert scored is not None
+    assert len(scored) == chosen.SEVERAL

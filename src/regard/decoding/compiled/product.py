@@ -1,0 +1,70 @@
+"""One product in eight bits by the machine code: what is read before the first step, prompts and sources.
+
+torch would write out all weights as numbers first, or round all that comes in by one scale.
+"""
+
+from threading import local
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.machine_code import MACHINE_CODE, Code, multiplies_eighths
+from regard.decoding.compiled.team import TEAM, threads
+from regard.decoding.compiled.weights import NotCoveredError, Weights
+from regard.model.precision import is_rounded
+from regard.model.quantize import QuantizedLinear
+
+MOST = 1024  # rows: more are taken one lot after another
+
+Room = np.ndarray[tuple[int], np.dtype[np.float32]]
+OWN = local()
+
+
+def teach(model: nn.Module) -> None:
+    """Let all products of a model in eight bits know of this one."""
+    for part in model.modules():
+        if isinstance(part, QuantizedLinear) and (not part.rounds_inputs or multiplies_eighths()):
+            part.product = multiply
+
+
+def multiply(linear: QuantizedLinear, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"] | None:
+    """The product, or None where torch has to make it."""
+    rows = x.numel() // max(1, x.shape[-1])
+    plain = x.dtype == torch.float32 and x.device.type == "cpu" and not torch.is_grad_enabled()
+    code = MACHINE_CODE.get() if plain and rows and not is_rounded(x.device) else None
+    if code is None:
+        return None
+    weights = Weights()
+    try:
+        matrix = weights.matrix(linear, linear.out_features, linear.in_features)
+    except NotCoveredError:
+        return None
+    out = x.new_empty(*x.shape[:-1], linear.out_features)
+    given, made = x.contiguous().view(rows, -1), out.view(rows, -1)
+    for first in range(0, rows, MOST):
+        _run(code, matrix, given[first : first + MOST], made[first : first + MOST])
+    return out
+
+
+def _run(code: Code, matrix: tuple[int, int, int], x: Tensor, out: Tensor) -> None:
+    rows, size, team = len(x), x.shape[1], threads()
+    call, tickets = np.zeros(at.CALL_SIZE, np.int64), np.zeros(2 * at.LINE, np.int64)
+    call[at.CALL], call[at.ROWS], call[at.THREADS] = call.ctypes.data, rows, team
+    call[at.WIDTH], call[at.WORDS] = size, out.shape[1]
+    call[at.X], call[at.OUT] = x.data_ptr(), out.data_ptr()
+    call[at.HEAD : at.HEAD + at.MATRIX] = matrix
+    call[at.TICKETS] = -(-tickets.ctypes.data // (8 * at.LINE)) * 8 * at.LINE
+    rooms = _rooms(team, (rows + at.TILE) * (size + at.BLOCK))
+    places = [-(-room.ctypes.data // 64) * 64 for room in rooms]
+    TEAM.run(code, int(call[at.CALL]), places, (call, tickets, rooms, x, out))
+
+
+def _rooms(team: int, size: int) -> list[Room]:
+    """A room for every thread; the caller keeps them for its next product. Who comes late may still look into them."""
+    rooms: list[Room] = getattr(OWN, "rooms", [])
+    if len(rooms) < team or len(rooms[0]) < size + 32:
+        rooms = OWN.rooms = [np.empty(size + 32, np.float32) for _ in range(team)]
+    return rooms[:team]

@@ -1,0 +1,51 @@
+"""Which steps are compiled: single ones of many rows at most, on a CPU, of models that are covered."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.decoding.compiled.machine_code import MACHINE_CODE, multiplies_eighths
+from regard.decoding.compiled.product import teach
+from regard.decoding.compiled.stepper import Stepper
+from regard.decoding.compiled.weights import NotCoveredError
+from regard.model.assembly import Writer
+from regard.model.memory import Memory
+from regard.model.quantize import QuantizedLinear
+
+ROWS = 1024  # torch's products of more are as fast, and have no step's small calls left to save
+SEVERAL = 16  # tokens of which some follow each other in a row: every one of them is scored
+ROWS_ROUNDED = 8  # for a translator in eight bits, where the processor has no such products for four columns at once
+
+
+def most_rows(head: nn.Module) -> int:
+    """So many rows at most take a compiled step, for a model with this head."""
+    torch_rounds = isinstance(head, QuantizedLinear) and head.rounds_inputs
+    return ROWS_ROUNDED if torch_rounds and not multiplies_eighths() else ROWS
+
+
+class CompiledSteps:
+    """The steps of a model that need not be torch's. One thread at a time may ask."""
+
+    def __init__(self, model: Writer, device: torch.device) -> None:
+        self.model = model
+        self._most = most_rows(model.head) if device.type == "cpu" else 0
+        self._stepper: Stepper | None = None
+        teach(model)
+
+    def step(self, tokens: Int[Tensor, "R T"], memory: Memory, head: nn.Module) -> Float[Tensor, "N V"] | None:
+        """The logits after each of a few more tokens in every row; None, and nothing done, where it is torch's turn."""
+        most = self._most if tokens.shape[1] == 1 else min(self._most, SEVERAL)
+        if tokens.numel() > most or not memory.length:
+            return None
+        if self._stepper is None:
+            self._begin()
+        return None if self._stepper is None else self._stepper.step(tokens, memory, head)
+
+    def _begin(self) -> None:
+        code = MACHINE_CODE.get()
+        if code is None:
+            return
+        try:
+            self._stepper = Stepper(code, self.model)
+        except NotCoveredError:
+            self._most = 0
