@@ -1,5 +1,8 @@
 """Notes, part J: attention for long contexts."""
 
+import math
+from itertools import pairwise
+
 import pytest
 import torch
 from measures import FUSED, Operations, exponent, filled, kept, made, mixed_by, reach, weights_of
@@ -7,6 +10,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.model.attention import LinearAttention, Multihead, Site
+from regard.model.attention.view import View
 from regard.model.mask import Mask
 from regard.model.stack import DecoderSite
 
@@ -19,15 +23,17 @@ CAUSAL = pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"]
 
 
 def linear(feature: str = "elu", kernel: str = "auto", width: int = 8) -> LinearAttention:
-    return filled(LinearAttention(Site(width), heads=2, feature=feature, kernel=kernel))
+    options = {"kind": "linear", "heads": 2, "feature": feature, "kernel": kernel}
+    return made("attention", options, Site(width))
 
 
 def features(layer: LinearAttention, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """φ(Q), φ(K) and V of one row, head by head, by hand."""
+    phi = FEATURES[type(layer.feature).__name__.removesuffix("Map").lower()]
     keys, values = (x @ layer.key_value.weight.T + layer.key_value.bias).chunk(2, -1)
     queries = x @ layer.query.weight.T + layer.query.bias
     queries, keys, values = (part.unflatten(-1, (2, -1)).transpose(1, 2) for part in (queries, keys, values))
-    return FEATURES[layer.feature](queries), FEATURES[layer.feature](keys), values
+    return phi(queries), phi(keys), values
 
 
 def windowed(width: int, first: int = 0, causal: bool = False, size: int = 8) -> tuple[Multihead, Mask]:
@@ -96,6 +102,62 @@ def test_143_what_is_kept_of_all_keys_and_values_is_d_by_d_and_answers_every_que
     queries = features(layer, x)[0]
     wanted = queries @ sums / (queries @ totals[..., None])
     assert_close(layer(x, data, Mask()), layer.answer(wanted), atol=1e-5, rtol=1e-4)
+
+
+def scaled(size: float, count: int = 48, width: int = 8) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries and keys of one head, and what softmax attention makes of them."""
+    queries, keys = (size * torch.randn(1, 1, count, width) for _ in range(2))
+    return queries, keys, (queries @ keys.mT / width**0.5).softmax(-1)
+
+
+def shares_of(feature: object, queries: Tensor, keys: Tensor) -> Tensor:
+    table = {"kind": "linear", "heads": 1, "feature": feature}
+    layer = made("attention", table, Site(queries.shape[-1]))
+    asked, read = layer.feature.queries(queries), layer.feature.keys(keys)
+    return layer.weigh(asked, read, View(Mask()), slice(None))
+
+
+def off(feature: object, size: float, times: int = 12) -> float:
+    """How far its weights are from the softmax's, as a share of their length, on average."""
+    errors = []
+    for _ in range(times):
+        queries, keys, wanted = scaled(size)
+        errors.append(float((shares_of(feature, queries, keys) - wanted).norm() / wanted.norm()))
+    return sum(errors) / times
+
+
+def test_144_random_features_come_to_the_softmax_as_one_over_the_root_of_their_number():
+    """Trap T14: they do approximate it; fourfold features, half the error."""
+    counts = [32, 128, 512, 2048]
+    errors = [off({"kind": "random", "features": count}, size=0.4) for count in counts]
+    slopes = [math.log(after / before, 4) for before, after in pairwise(errors)]
+    assert sum(slopes) / 3 == pytest.approx(-0.5, abs=0.1)
+    assert all(-0.7 < slope < -0.3 for slope in slopes)
+    assert errors[-1] < 0.05
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_144_the_other_maps_are_another_attention_and_nothing_makes_them_a_softmax(feature: str):
+    """Trap T14: their error has no number to fall with, and grows where the softmax looks sharply."""
+    random = {"kind": "random", "features": 2048}
+    assert off(feature, size=0.4) > 2.5 * off(random, size=0.4)
+    assert off(feature, size=2.0) > 0.7
+
+
+def test_144_sums_of_a_fixed_size_recall_fewer_things_than_a_softmax():
+    """Each of 64 keys is asked for: how much of its own value comes back? A product of rank d cannot tell 64 apart."""
+    keys = 12 * nn.functional.normalize(torch.randn(1, 1, 64, 8), dim=-1)
+
+    def recalled(weights: Tensor) -> float:
+        return float(weights.diagonal(dim1=-2, dim2=-1).mean())
+
+    exact = recalled((keys @ keys.mT / 8**0.5).softmax(-1))
+    linear = [recalled(shares_of(feature, keys, keys)) for feature in FEATURES]
+    random = [recalled(shares_of({"kind": "random", "features": count}, keys, keys)) for count in (64, 65536)]
+    assert exact > 0.99
+    assert max(linear) < 0.5
+    assert linear[0] < 0.1
+    assert random[0] < random[1]
 
 
 @CAUSAL
@@ -188,7 +250,7 @@ def test_149_flash_is_the_one_of_four_ways_that_changes_no_number():
         "flash": (Multihead(Site(8), heads=2, kernel="flash"), Mask()),
         "window": (Multihead(Site(8, None, near), heads=2), near),
         "local_global": (Multihead(Site(8, None, far), heads=2), far),
-        "linear": (LinearAttention(Site(8), heads=2), Mask()),
+        "linear": (linear(), Mask()),
     }
     x, errors = torch.randn(1, 600, 8), {}
     for name, (layer, mask) in ways.items():

@@ -98,7 +98,7 @@ def prepare(case: Case, setting: Setting, length: int, backward: bool) -> Callab
     def run() -> list[Tensor]:
         queries, keys, values = inputs
         if isinstance(attention, LinearAttention):
-            queries, keys = attention.features(queries), attention.features(keys)
+            queries, keys = attention.feature.queries(queries), attention.feature.keys(keys)
         with torch.set_grad_enabled(backward):
             out = attention.mix(queries, keys, values, View(mask))
         return list(torch.autograd.grad(out, inputs, torch.ones_like(out))) if backward else [out]

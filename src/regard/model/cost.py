@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
@@ -16,6 +15,8 @@ aten = torch.ops.aten
 @contextmanager
 def imagined() -> Iterator[None]:
     """Within, tensors have shapes but no numbers: nothing is computed, nothing is stored."""
+    from torch._subclasses.fake_tensor import FakeTensorMode  # seconds, of which much is sympy
+
     with FakeTensorMode(allow_non_fake_inputs=True):
         yield
 

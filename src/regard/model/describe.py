@@ -16,9 +16,12 @@ from regard.model.bounds import check_sizes, counted, large
 from regard.model.build import open_recipe
 from regard.model.cost import Flops, imagined, kept_for_backward
 from regard.model.norms import Norm
+from regard.model.recurrent import RecurrentDecoder, RecurrentEncoder
 from regard.model.stack import Encoded
 from regard.recipe import Recipe
 from regard.recipe.override import Override
+
+SMALL = 50_000_000  # numbers: of models that are made for real, to be looked at
 
 
 @dataclass
@@ -75,27 +78,60 @@ def describe(
             raise InputError(f"{name}: wanted a whole number of at least 1, given {given!r}")
     opened = open_recipe(recipe, overrides)
     check_sizes(opened.model)
-    with imagined(), large(), counted():
+    with torch.device("meta"), large(), counted():
         model: Assembly = opened.model.build()
-        model.train()
-        with Flops() as flops, _noted(model) as shapes:
-            activations = kept_for_backward(lambda: model(*model.example(batch, length)), model)
-        decoding = _decoding(model, length)
     parameters = sum(parameter.numel() for parameter in model.parameters())
+    if parameters <= SMALL and _goes_step_by_step(model):
+        with torch.random.fork_rng(devices=[]):
+            model = opened.model.build()
+            few, more = (_cost(model, rows, length) for rows in (2, 4))
+            cost, decoding = few.extended(more, batch), _decoding(model, length)
+    else:
+        with imagined(), large(), counted():
+            model = opened.model.build()
+            cost, decoding = _cost(model, batch, length), _decoding(model, length)
     weights = 4 * parameters
-    training = {"weights": weights, "gradients": weights, "AdamW": 2 * weights, "activations": activations}
+    training = {"weights": weights, "gradients": weights, "AdamW": 2 * weights, "activations": cost.activations}
     return Description(
         opened.name,
         opened.about,
         opened.table(),
-        _node(opened.model.kind, model, shapes),
+        _node(opened.model.kind, model, cost.shapes),
         parameters,
         batch,
         length,
-        flops.total / (batch * length if model.sequence else batch),
+        cost.flops / (batch * length if model.sequence else batch),
         training,
         decoding,
     )
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """Of one forward pass: operations, bytes kept for the way back, and the shape that comes out of every module."""
+
+    rows: int
+    flops: int
+    activations: int
+    shapes: dict[nn.Module, tuple[int, ...]]
+
+    def extended(self, more: "_Cost", rows: int) -> "_Cost":
+        """Of another number of rows, each of which costs what one of the further ones does that the other has."""
+        share = (rows - self.rows) / (more.rows - self.rows)
+        flops, kept = more.flops - self.flops, more.activations - self.activations
+        return _Cost(rows, self.flops + round(share * flops), self.activations + round(share * kept), self.shapes)
+
+
+def _cost(model: Assembly, batch: int, length: int) -> _Cost:
+    model.train()
+    with Flops() as flops, _noted(model) as shapes:
+        activations = kept_for_backward(lambda: model(*model.example(batch, length)), model)
+    return _Cost(batch, flops.total, activations, shapes)
+
+
+def _goes_step_by_step(model: nn.Module) -> bool:
+    """Whether it makes thousands of small operations: those are done sooner with numbers than imagined without."""
+    return any(isinstance(part, RecurrentEncoder | RecurrentDecoder) for part in model.modules())
 
 
 def _decoding(model: Assembly, length: int) -> dict[str, int]:

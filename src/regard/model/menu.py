@@ -6,6 +6,8 @@ from regard.model.attention import (
     Attention,
     Causal,
     Dot,
+    EluMap,
+    FeatureMap,
     Full,
     General,
     LinearAttention,
@@ -13,6 +15,9 @@ from regard.model.attention import (
     Multihead,
     NoAttention,
     Pattern,
+    RandomMap,
+    ReluMap,
+    SoftmaxMap,
     Window,
 )
 from regard.model.convolution import ConvolutionDecoder, ConvolutionEncoder
@@ -59,6 +64,12 @@ MENU = Menu(
         "general": General,
         "multihead": Multihead,
         "linear": LinearAttention,
+    }),
+    Slot("feature", FeatureMap, "what linear attention has for a softmax", {
+        "elu": EluMap,
+        "relu": ReluMap,
+        "softmax": SoftmaxMap,
+        "random": RandomMap,
     }),
     Slot("pattern", Pattern, "which positions see which", {
         "full": Full,

@@ -3,6 +3,7 @@
 from regard.model.attention.additive import Additive
 from regard.model.attention.attention import NOWHERE, Attention, Site
 from regard.model.attention.dot import Dot
+from regard.model.attention.features import EluMap, FeatureMap, RandomMap, ReluMap, SoftmaxMap
 from regard.model.attention.general import General
 from regard.model.attention.linear import LinearAttention
 from regard.model.attention.multihead import Multihead
@@ -15,6 +16,8 @@ __all__ = [
     "Attention",
     "Causal",
     "Dot",
+    "EluMap",
+    "FeatureMap",
     "Full",
     "General",
     "LinearAttention",
@@ -22,6 +25,9 @@ __all__ = [
     "Multihead",
     "NoAttention",
     "Pattern",
+    "RandomMap",
+    "ReluMap",
     "Site",
+    "SoftmaxMap",
     "Window",
 ]

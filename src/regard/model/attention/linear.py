@@ -4,12 +4,12 @@ from functools import partial
 from typing import Annotated, Literal
 
 import torch
-import torch.nn.functional as F
 from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.attention.attention import NOWHERE, Attention, Site, divide, fold, split, unfold
+from regard.model.attention.features import FeatureMap
 from regard.model.attention.kernels.naive import ALL
 from regard.model.attention.kernels.running import running
 from regard.model.attention.kernels.segments import Packed, blank
@@ -19,18 +19,14 @@ from regard.model.memory import Entry, Held
 from regard.model.options import Bias, Heads
 from regard.model.positions import Places
 from regard.model.precision import as_it_is, fitting, wide
-
-Feature = Annotated[
-    Literal["elu", "relu", "softmax"],
-    Doc("What makes queries and keys positive, in the place of the softmax of scores."),
-]
+from regard.recipe import Part, choose
 
 
 class LinearAttention(Attention):
     """A feature map takes the place of the softmax, so keys and values can be summed up first.
 
     φ(Q)(φ(K)ᵀV) / φ(Q)φ(K)ᵀ1: O(n·d²) time, a d×d state to go on from [N0:108-116;
-    Katharopoulos et al. 2020]. φ is elu(x)+1, relu(x)+1e-3, or a softmax over the head [Shen et al. 2021].
+    Katharopoulos et al. 2020]. Whether that is near softmax attention depends on φ: only `random` is.
     """
 
     hears = ()
@@ -40,7 +36,9 @@ class LinearAttention(Attention):
         site: Site,
         *,
         heads: Heads = 8,
-        feature: Feature = "elu",
+        feature: Annotated[
+            Part[FeatureMap], Doc("What makes queries and keys positive, in the place of the softmax of scores.")
+        ] = choose("elu"),
         bias: Bias = True,
         kernel: Annotated[
             Literal["auto", "naive"], Doc("How it is computed: auto keeps running sums, naive forms every weight.")
@@ -52,25 +50,19 @@ class LinearAttention(Attention):
                 "a window cannot be cut out of linear attention's running sums; choose pattern full or causal"
             )
         width = divide(site.width, heads)
-        self.heads, self.feature, self.kernel = heads, feature, kernel
+        self.heads, self.feature, self.kernel = heads, feature.build(width), kernel
         self.query = nn.Linear(site.width, heads * width, bias)
         self.key_value = nn.Linear(self.data_width, 2 * heads * width, bias)
         self.output = nn.Linear(heads * width, site.width, bias)
         self.out_width = site.width
 
-    def ask(self, queries: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
-        return self.features(split(self.query(queries), self.heads))
+    def ask(self, queries: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T F"]:
+        return self.feature.queries(wide(split(self.query(queries), self.heads)))
 
-    def read(self, data: Float[Tensor, "B S E"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
-        keys, values = self.key_value(data).chunk(2, -1)
-        return self.features(split(keys, self.heads)), wide(split(values, self.heads))
-
-    def features(self, x: Float[Tensor, "B H T K"]) -> Float[Tensor, "B H T K"]:
-        """φ: positive, so that the weights are a distribution; wide, so that they can be summed up."""
-        x = wide(x)
-        if self.feature == "elu":
-            return F.elu(x) + 1
-        return F.relu(x) + 1e-3 if self.feature == "relu" else x.softmax(-1)
+    def read(self, data: Float[Tensor, "B S E"]) -> tuple[Float[Tensor, "B H S F"], Float[Tensor, "B H S C"]]:
+        """Wide, so that they can be summed up."""
+        keys, values = (wide(split(part, self.heads)) for part in self.key_value(data).chunk(2, -1))
+        return self.feature.keys(keys), values
 
     def weigh(self, asked: Tensor, keys: Tensor, view: View, rows: slice) -> Float[Tensor, "B H t S"]:
         """The effective weights: φ(q_i)·φ(k_j) over their sum."""

@@ -18,10 +18,14 @@ class Alibi(Positions):
 
     def __init__(self, width: int) -> None:
         super().__init__()
+        self._made: dict[int, Tensor] = {}  # not anew for every layer and step
 
     def slopes(self, heads: int) -> Float[Tensor, "H"] | None:
-        power = 1 << (heads.bit_length() - 1)
-        return torch.cat([_slopes(power), _slopes(2 * power)[: 2 * (heads - power) : 2]])
+        if heads not in self._made:
+            power = 1 << (heads.bit_length() - 1)
+            with torch.inference_mode(False):  # or what was first made in use could not be trained with
+                self._made[heads] = torch.cat([_slopes(power), _slopes(2 * power)[: 2 * (heads - power) : 2]])
+        return self._made[heads]
 
 
 def _slopes(heads: int) -> Float[Tensor, "H"]:

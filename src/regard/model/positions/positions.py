@@ -16,6 +16,11 @@ class Where:
     stop: int
     within: Int[Tensor, "B T"] | None = None
 
+    @property
+    def count(self) -> int:
+        """How many there are of each row."""
+        return self.stop - self.start
+
     def pick(self, table: Tensor) -> Tensor:
         """The rows of a table for these positions: [T …], or [B T …] where rows differ."""
         return table[self.start : self.stop] if self.within is None else table[self.within]
