@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from told import PAIRS, Told
 
@@ -155,7 +154,7 @@ def test_a_full_or_locked_cache_is_said_and_left_empty(
         raise trouble
 
     kept.mkdir(parents=True)
-    places = {"mkdir": (Path, "mkdir"), "save": (np, "save"), "rename": (Path, "rename")}
+    places = {"mkdir": (Path, "mkdir"), "save": (Path, "write_text"), "rename": (Path, "rename")}
     monkeypatch.setattr(*places[place], refuse)
     with pytest.raises(InputError, match=rf"^{kept}: {said}; REGARD_CACHE names another place$"):
         encode(Told(PAIRS), "train", two)

@@ -18,7 +18,7 @@ MAYBE = st.none() | st.integers(0, 9)
 def test_rows_are_what_they_were_made_of(lists: list[list[int]], which: st.DataObject) -> None:
     lengths = np.array([len(row) for row in lists], np.int64)
     ids = np.array([token for row in lists for token in row], np.uint16)
-    for rows in (Rows.of(lists), Rows.one_after_another(ids, lengths)):
+    for rows in (Rows.of(lists), Rows(ids, lengths)):
         assert len(rows) == len(lists)
         assert [rows.row(n).tolist() for n in range(len(rows))] == lists
         assert rows.flat().tolist() == ids.tolist()

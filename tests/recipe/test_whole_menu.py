@@ -35,8 +35,10 @@ def test_every_old_kind_is_answered_with_a_new_one_that_is_there(slot: str, old:
 def shelf(name: str) -> Recipe:
     """A recipe of the shelf, told what to learn from where it leaves that to its user."""
     said = read(name)
-    data = ["data.train=train", "data.source=de", "data.target=en"]
-    return Recipe.resolve(name, MENU, data if "task" in said and "data" not in said else ())
+    if "task" not in said or "data" in said:
+        return Recipe.resolve(name, MENU)
+    sides = ["data.source=de", "data.target=en"] if said["task"]["kind"] == "translation" else []
+    return Recipe.resolve(name, MENU, ["data.train=train", *sides])
 
 
 @pytest.mark.parametrize("name", sorted(recipes()))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from regard.datasets.data import Data
+from regard.datasets.data import Data, Split
 
 Text = tuple[str]
 
@@ -16,6 +16,10 @@ class Documents(Data[Text]):
 
     Rows are pieces. Those of one document have its number and follow one another; put together they are its text.
     """
+
+    def characters(self, split: Split) -> int:
+        """How much text a split has, as far as that is known without reading it; at most so much."""
+        return self.count(split) * PIECE
 
 
 def pieces(blocks: Iterable[str], size: int = PIECE) -> Iterator[str]:

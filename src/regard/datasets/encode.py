@@ -23,9 +23,9 @@ from regard.disk.door import ENDLESS
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 
-FORMAT, TRIES = 3, 2
-TOGETHER, MUCH = 2048, 1 << 20  # rows, and characters
-IDS, LENGTHS, NUMBERS, FACTS = "ids", "lengths.npy", "numbers.npy", "facts.json"
+FORMAT, TRIES = 4, 2
+TOGETHER, MUCH = 2048, 1 << 18  # rows, and characters: a token takes a hundred bytes while it is made
+IDS, LENGTHS, NUMBERS, FACTS = "ids", "lengths", "numbers", "facts.json"
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 Texts = TypeVar("Texts", bound=tuple[str, ...])
@@ -83,44 +83,43 @@ def _write(data: Data[Texts], split: Split, sides: dict[int, tuple[Path, Tokeniz
     home = cache("encoded")
     try:
         with workshop(home) as parts:
-            report, numbers = Report(), list[int]()
+            report, done = Report(), 0
             work, total = f"encoding the {split} data", data.count(split)
             listener.at(work, 0, total)
             with ExitStack() as files:
                 made = {place: _Side(parts / folder.name, one, files) for place, (folder, one) in sides.items()}
                 for some in _batched(data.numbered(split, report)):
-                    numbers += [number for number, _ in some]
+                    numbers, done = [number for number, _ in some], done + len(some)
                     for place, side in made.items():
-                        side.add([texts[place] for _, texts in some])
-                    listener.at(work, len(numbers), total)
+                        side.add(numbers, [texts[place] for _, texts in some])
+                    listener.at(work, done, total)
             if not data.unchanged():  # else other rows would be kept under the name of these
                 raise InputError("the data changed while they were read; begin again")
             for place, side in made.items():
-                side.close(numbers, report)
+                side.close(report)
                 _settle(side.folder, sides[place][0])
     except OSError as error:
         raise InputError(f"{home}: {error.strerror or error}; REGARD_CACHE names another place") from error
 
 
 class _Side:
-    """One side of the data, as it is written."""
+    """One side of the data, as it is written: nothing of it is held, however much there is."""
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, files: ExitStack) -> None:
         folder.mkdir()
         self.folder, self.tokenizer = folder, tokenizer
         self.kind = np.dtype(np.uint16 if len(tokenizer) < 2**16 else np.uint32)
-        self.file = files.enter_context((folder / IDS).open("wb"))
-        self.lengths: list[int] = []
+        self.files = {name: files.enter_context((folder / name).open("wb")) for name in (IDS, LENGTHS, NUMBERS)}
 
-    def add(self, texts: list[str]) -> None:
+    def add(self, numbers: list[int], texts: list[str]) -> None:
         rows = apart(partial(self.tokenizer.encode, texts))
-        self.file.write(np.array([token for row in rows for token in row], self.kind).tobytes())
-        self.lengths += map(len, rows)
+        for row in rows:
+            self.files[IDS].write(np.array(row, self.kind).tobytes())
+        self.files[LENGTHS].write(np.array(list(map(len, rows)), np.int64).tobytes())
+        self.files[NUMBERS].write(np.array(numbers, np.int64).tobytes())
 
-    def close(self, numbers: list[int], report: Report) -> None:
-        np.save(self.folder / LENGTHS, np.array(self.lengths, np.int64))
-        np.save(self.folder / NUMBERS, np.array(numbers, np.int64))
-        sums = {name: _sum(self.folder / name) for name in (IDS, LENGTHS, NUMBERS)}
+    def close(self, report: Report) -> None:
+        sums = {name: _sum(self.folder / name) for name in self.files}
         facts = {"kind": self.kind.name, "report": asdict(report), "sums": sums}
         (self.folder / FACTS).write_text(json.dumps(facts))
 
@@ -158,7 +157,7 @@ def _opened(folders: list[Path]) -> Encoded:
         for name in (IDS, LENGTHS, NUMBERS):
             if each["sums"][name] != _sum(folder / name):
                 raise ValueError(f"{folder.name}/{name} is not what was written")
-    numbers = _numbers(folders[0] / NUMBERS)
+    numbers = _mapped(folders[0] / NUMBERS, np.dtype(np.int64))
     sides = tuple(_side(folder, np.dtype(each["kind"])) for folder, each in zip(folders, facts, strict=True))
     if {len(numbers), *map(len, sides)} != {len(numbers)}:
         raise ValueError("the sides have not the same rows")
@@ -166,15 +165,13 @@ def _opened(folders: list[Path]) -> Encoded:
 
 
 def _side(folder: Path, kind: np.dtype[Any]) -> Rows:
-    lengths = _numbers(folder / LENGTHS)
-    with opened(folder / IDS, ENDLESS) as file:
-        ids = np.memmap(file, kind, "r") if file.seek(0, 2) else np.zeros(0, kind)
-    return Rows.one_after_another(ids, lengths)
+    return Rows(_mapped(folder / IDS, kind), _mapped(folder / LENGTHS, np.dtype(np.int64)))
 
 
-def _numbers(path: Path) -> Any:
+def _mapped(path: Path, kind: np.dtype[Any]) -> Any:
+    """The numbers of a file, read when they are looked at."""
     with opened(path, ENDLESS) as file:
-        return np.load(file, allow_pickle=False)
+        return np.memmap(file, kind, "r") if file.seek(0, 2) else np.zeros(0, kind)
 
 
 def _sum(path: Path) -> int:

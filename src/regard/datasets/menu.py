@@ -7,6 +7,7 @@ from regard.datasets.numbers import Numbers
 from regard.datasets.pairs import Pairs
 from regard.datasets.phrases import Phrases
 from regard.datasets.pydoc import Pydoc
+from regard.datasets.shakespeare import Shakespeare
 from regard.datasets.texts import TextFiles
 from regard.datasets.tokenizer import Bpe, Bytes, Characters, Pretrained, TokenizerTrainer, Unigram, Words
 from regard.datasets.toys import Toys
@@ -29,7 +30,8 @@ SLOTS = (
     Slot("texts", Documents, "data: texts to go on with", {
         "text": TextFiles,
         "pydoc": Pydoc,
-    }, default="text", hint=TEXT_HINT),
+        "shakespeare": Shakespeare,
+    }, default="text", hint=TEXT_HINT, yields_to="train"),
     Slot("tokenizer", TokenizerTrainer, "how text is cut", {
         "bpe": Bpe,
         "unigram": Unigram,

@@ -1,6 +1,7 @@
 """Many rows of ids, mapped into memory, and how some of them become one padded tensor."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -13,22 +14,25 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Rows:
-    """Row i is `ids[starts[i] : starts[i] + lengths[i]]`; chosen rows share the ids of all."""
+    """Row i is `ids[starts[i] : starts[i] + lengths[i]]`; chosen rows share the ids of all.
+
+    Without `chosen_starts` they follow each other without gaps: then starts are reckoned when first asked for, as who
+    reads a long text from end to end need not hold them.
+    """
 
     ids: NDArray[np.integer]
-    starts: Numbers
     lengths: Numbers
+    chosen_starts: Numbers | None = None
 
-    @classmethod
-    def one_after_another(cls, ids: NDArray[np.integer], lengths: Numbers) -> "Rows":
-        """Rows that follow each other without gaps."""
-        return cls(ids, np.cumsum(lengths) - lengths, lengths)
+    @cached_property
+    def starts(self) -> Numbers:
+        return np.cumsum(self.lengths) - self.lengths if self.chosen_starts is None else self.chosen_starts
 
     @classmethod
     def of(cls, rows: list[list[int]]) -> "Rows":
         """A few rows at hand."""
         lengths = np.array([len(row) for row in rows], np.int64)
-        return cls.one_after_another(np.array([token for row in rows for token in row], np.int64), lengths)
+        return cls(np.array([token for row in rows for token in row], np.int64), lengths)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -39,7 +43,7 @@ class Rows:
 
     def chosen(self, which: NDArray[np.bool_] | Numbers) -> "Rows":
         """Some of the rows."""
-        return Rows(self.ids, self.starts[which], self.lengths[which])
+        return Rows(self.ids, self.lengths[which], self.starts[which])
 
     def flat(self) -> Numbers:
         """All ids of all rows, one row after another."""

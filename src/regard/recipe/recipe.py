@@ -14,8 +14,9 @@ from regard.recipe.menu import Menu
 from regard.recipe.override import Override, plain
 from regard.recipe.part import Part
 from regard.recipe.plugins import check_needs
-from regard.recipe.read import is_run, put, read
+from regard.recipe.read import is_run, read
 from regard.recipe.renamed import renamed_key
+from regard.recipe.stand_in import put_over
 
 SECTIONS = ("name", "about", "from", "task", "model", "training")
 
@@ -44,16 +45,16 @@ class Recipe:
         """By name, path, run folder or tables, with `a.b=c` overrides."""
         if isinstance(recipe, Recipe):
             changed = list(overrides)
-            return cls.check(put(recipe.table(), changed), menu) if changed else recipe
+            return cls.check(put_over(recipe.table(), changed, menu), menu) if changed else recipe
         if isinstance(recipe, str | PathLike):
             name = fspath(recipe)
             if is_run(name):
                 check_needs(name, menu.parts)
-            return cls.check(read(name, overrides), menu, named(name))
+            return cls.check(put_over(read(name), overrides, menu), menu, named(name))
         if not isinstance(recipe, Mapping):
             wanted = "a recipe (a name, a file, tables or a Recipe)"
             raise RecipeError(f"wanted {wanted}, given {type(recipe).__name__}")
-        return cls.check(put(plain(recipe), overrides), menu)
+        return cls.check(put_over(plain(recipe), overrides, menu), menu)
 
     @classmethod
     def check(cls, table: Mapping[str, Any], menu: Menu, name: str = "recipe") -> "Recipe":

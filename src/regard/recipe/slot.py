@@ -14,7 +14,8 @@ class Slot:
     """One axis: an abstract class and the final classes that may stand in its place.
 
     `hint` is what a recipe is told that says nothing for a slot that must be filled. `added` says of parts that do
-    not come with Regard where they come from.
+    not come with Regard where they come from. Entries without the option `yields_to` stand in for the default one:
+    whoever sets that option from outside means the default, and need not say so.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Slot:
     entries: Mapping[str, type]
     default: str = ""
     hint: str = ""
+    yields_to: str = ""
     added: dict[str, str] = field(default_factory=dict, compare=False)
     _parts: dict[str, type[Part[Any]]] = field(default_factory=dict, compare=False, repr=False)
 

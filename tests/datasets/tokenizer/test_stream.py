@@ -39,8 +39,14 @@ def written(documents: list[list[list[int]]], marks: Marks, skipped: int = 0) ->
 
 
 @many
-@given(DOCUMENTS, st.sampled_from([Marks(2, 2), Marks(1, 2)]), st.integers(0, 1))
-def test_it_is_what_was_put_in(documents: list[list[list[int]]], marks: Marks, skipped: int) -> None:
+@given(DOCUMENTS, st.sampled_from([Marks(2, 2), Marks(1, 2)]), st.integers(0, 1), st.sampled_from([1, 2, 3, 256]))
+def test_it_is_what_was_put_in(documents: list[list[list[int]]], marks: Marks, skipped: int, block: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("regard.datasets.stream.EVERY", block)
+        check(documents, marks, skipped)
+
+
+def check(documents: list[list[list[int]]], marks: Marks, skipped: int) -> None:
     found = stream(documents, marks, skipped)
     if not documents:
         assert len(found) == 0

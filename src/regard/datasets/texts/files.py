@@ -61,6 +61,7 @@ class TextFiles(Documents):
         self.keys = {split: f"data.{split}" for split in SPLITS}
         self._found: dict[Split, list[Source]] = {}
         self._counts: dict[Split, int] = {}
+        self._characters: dict[Split, int] = {}
         self._size = lru_cache(MANY)(_size)
 
     # --- what a split has -------------------------------------------------------------------------------------------
@@ -160,16 +161,20 @@ class TextFiles(Documents):
         files = [source.file for split in SPLITS if self.named[split] for source in self._sources(split)]
         packed = any(file.suffix in (*PACKED, ".parquet") for file in files)
         total, done = 0 if packed else sum(file.stat().st_size for file in files), 0
-        counts = Counter[Split]()
+        counts, characters = Counter[Split](), Counter[Split]()
         for split in SPLITS:
             for _, (piece,) in self.numbered(split, Report()):
                 counts[split] += 1
+                characters[split] += len(piece)
                 done += len(piece)
                 listener.at(READING, done, max(done, total) if total else 0)
-        self._counts = dict(counts)
+        self._counts, self._characters = dict(counts), dict(characters)
 
     def count(self, split: Split) -> int:
         return self._counts.get(split, 0)
+
+    def characters(self, split: Split) -> int:
+        return self._characters.get(split, 0)
 
     def files(self, split: Split) -> list[str]:
         """Those of the training files, where a split is held out of them."""
