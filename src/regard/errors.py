@@ -33,6 +33,10 @@ class FailedError(RegardError):
     """Work that could not go on; what was done is kept. Exit code 1."""
 
 
+class NoNumbersError(FailedError):
+    """A model whose scores are numbers no more: nothing can be chosen by them."""
+
+
 MEMORY = ("not enough memory", "can't allocate", "out of memory", "Unable to allocate", "bad_alloc")
 
 

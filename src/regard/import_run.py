@@ -12,16 +12,13 @@ from regard.errors import InputError
 from regard.importing import Imported, read_model
 from regard.listener import SILENT, Listener
 from regard.recipe import Recipe
-from regard.recipe.read import is_run
 from regard.run import Run
-from regard.run.checkpoint import Checkpoint
-from regard.run.create import check_new, claimed, discard, free_folder
-from regard.run.lock import CHECKPOINTS, LOCK
+from regard.run.create import free_folder
+from regard.run.slim import check_slim, slim_run
 from regard.tasks.language.facts import CHAT, FILE, TOKENIZER, Facts, tokenizer_file
 from regard.training.menu import MENU
 from regard.version import __version__
 
-STEP = "step-0"
 SEPARATORS = ("<|endoftext|>", "<|end_of_text|>")  # what stood between documents, where chats have tokens of their own
 
 
@@ -34,9 +31,7 @@ def import_model(
     """
     found = read_model(source, listener)
     folder = place(out) if out is not None else free_folder(Path("runs") / found.name)
-    if is_run(folder):
-        raise InputError(f"{folder}: there is a run already; ", call="choose another out=", flag="choose another --out")
-    check_new(folder)
+    check_slim(folder)
     recipe = Recipe.check(_table(found, str(source)), MENU)
     files = _files(found)
     versions = {"regard": __version__, "torch": torch.__version__, "python": platform.python_version()}
@@ -47,21 +42,11 @@ def import_model(
         "steps": 0,
         "parameters": sum(tensor.numel() for tensor in found.weights.values()),
         "ended": "done",
-        "packed": 0,
         "origin": found.origin,
     }
-    with claimed(folder):
-        made = Run.create(folder, recipe.table(), files, "", facts)
-        try:
-            listener.at("writing the weights")
-            Checkpoint.write(folder / CHECKPOINTS / STEP, found.weights, None, {"step": 0, "scores": {}})
-            made.point("best", STEP)
-        except BaseException:
-            discard(folder, [*files, "run.json", "best"])
-            folder.rmdir() if not any(folder.iterdir()) else None
-            raise
-    (folder / LOCK).unlink(missing_ok=True)
-    return made
+    listener.at("writing the weights")
+    with slim_run(folder, recipe.table(), files, facts, found.weights, {"step": 0, "scores": {}}) as made:
+        return made
 
 
 def _table(found: Imported, source: str) -> dict[str, Any]:

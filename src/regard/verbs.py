@@ -6,6 +6,7 @@ from typing import get_args
 
 from regard.datasets.data import Data, Split
 from regard.datasets.overlong import too_long
+from regard.decoding.compiled.machine_code import wanted
 from regard.decoding.resize import beam_keys
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
@@ -166,22 +167,37 @@ def generate(
     samples: int = 1,
     stop: Sequence[str] = (),
     slide: bool = False,
+    draft: RunLike | None = None,
+    draft_tokens: int = 0,
     device: str | None = None,
     int8: bool = False,
     listener: Listener = SILENT,
 ) -> list[Generated]:
     """Go on with a text or several, with a trained language model: `samples` texts for each, in their order."""
     rows = checked(prompts)
-    for name, value in (("tokens", tokens), ("samples", samples)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise InputError(f"{name}: wanted a whole number from 1, given {named(value)}")
+    for name, value, least in (("tokens", tokens, 1), ("samples", samples, 1), ("draft_tokens", draft_tokens, 0)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise InputError(f"{name}: wanted a whole number from {least}, given {named(value)}")
     generator = generator_of(opened(run, *overrides, device=device, int8=int8, listener=listener))
+    if draft is not None:
+        generator = drafted(generator, draft, draft_tokens, device, listener)
     found: dict[int, Generated] = {}
     for event in generator.stream(rows, tokens, samples=samples, stop=checked(stop), slide=slide):
         if isinstance(event, tuple):
             found[event[0]] = event[1]
             listener.at("writing", len(found), len(rows) * samples)
     return [found[place] for place in sorted(found)]
+
+
+def drafted(
+    generator: TextGenerator, draft: RunLike, tokens: int, device: str | None, listener: Listener = SILENT
+) -> TextGenerator:
+    """The same with a draft. What that says is only a guess, so its weights are rounded wherever that is faster."""
+    small = draft
+    if not isinstance(draft, Trained):
+        rounded = wanted() and next(generator.model.parameters()).device.type == "cpu"
+        small = opened(draft, device=device, int8=rounded, listener=listener)
+    return generator.drafted(generator_of(small), tokens)
 
 
 def score(

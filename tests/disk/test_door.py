@@ -45,6 +45,7 @@ def openings(path: Path) -> list[int]:
         elif isinstance(called, ast.Attribute) and called.attr in OPENING:
             whose = called.value
             own = isinstance(whose, ast.Name) and whose.id in OWN
+            own = own or any(word.arg == "fileobj" for word in node.keywords)  # it is open already
             found += [] if own else [node.lineno]
     return found
 

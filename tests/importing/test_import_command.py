@@ -83,3 +83,30 @@ def test_what_cannot_be_imported_leaves_nothing(made: tuple[Path, Done], tmp_pat
     refused(3, "no such folder or file", "import", str(tmp_path / "none"), "--out", str(tmp_path / "new"))
     refused(3, "there is a run already", "import", str(made[0].parent / "llama"), "--out", str(made[0]))
     assert not (tmp_path / "new").exists()
+
+
+HOSTILE = {
+    "{{ ''.__class__.__mro__[1].__subclasses__() }}": "chat template: ",
+    "{% include '/etc/passwd' %}": "no loader",
+    "{{ 'a' * 10**10 }}": "more memory than it may",
+}
+
+
+@pytest.mark.parametrize("template", HOSTILE)
+def test_a_hostile_chat_template_is_a_line_when_it_is_used(template: str, tmp_path: Path) -> None:
+    put(tmp_path / "llama", stranger("llama"))
+    (tmp_path / "llama" / "tokenizer.json").write_text(tokenizer_json())
+    (tmp_path / "llama" / "chat_template.jinja").write_text(template)
+    assert regard("import", str(tmp_path / "llama"), "--out", str(tmp_path / "run"), "-q").code == 0
+    refused(3, HOSTILE[template], "generate", str(tmp_path / "run"), "Hund", "-n", "3")
+    assert regard("generate", str(tmp_path / "run"), "Hund", "-n", "3", "--no-chat").code == 0
+
+
+@pytest.mark.parametrize("key", ["hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size"])
+def test_a_config_that_does_not_match_its_weights_is_refused(key: str, tmp_path: Path) -> None:
+    put(tmp_path / "llama", stranger("llama"))
+    (tmp_path / "llama" / "tokenizer.json").write_text(tokenizer_json())
+    config = json.loads((tmp_path / "llama" / "config.json").read_text())
+    (tmp_path / "llama" / "config.json").write_text(json.dumps(config | {key: 2 * config[key]}))
+    refused(3, str(tmp_path / "llama"), "import", str(tmp_path / "llama"), "--out", str(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()

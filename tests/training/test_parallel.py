@@ -91,6 +91,23 @@ def test_with_ddp_two_processes_learn_what_one_does_and_one_goes_on_from_two(tmp
     alike(tmp_path / "two", tmp_path / "one")
 
 
+def test_what_is_carried_from_window_to_window_is_shared_out_and_gathered(tmp_path: Path) -> None:
+    """One process begins and two go on: all as if one had done it alone."""
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"The {n % 7}th fox says {n * n}: yes, no or ö?\n" for n in range(300)))
+    carried = ["task.kind=language", "task.carry_state=true", "task.context=12", "task.batch_tokens=60"]
+    words = ["lstm-lm", f"data.train={text}", *carried, "model.width=16", "model.decoder.dropout=0.0", *LONG]
+    one(*words, out=tmp_path / "one")
+    one(*words, out=tmp_path / "two", last=5)
+    two("-m", "regard", "train", *words, "--resume", "--out", str(tmp_path / "two"))
+    mine, others = tensors(tmp_path / "two", FILES[1], step=20), tensors(tmp_path / "one", FILES[1], step=20)
+    rows = [name for name in mine if name.startswith("carried/")]
+    assert {len(mine[name]) for name in rows} == {5}
+    for name in rows:
+        assert mine[name].abs().max() > 0.001
+        torch.testing.assert_close(mine[name], others[name], rtol=1e-3, atol=1e-4)
+
+
 @slow
 def test_with_fsdp_two_processes_go_on_from_one_and_end_as_one_does(tmp_path: Path) -> None:
     words = [

@@ -33,13 +33,13 @@ def workshop(folder: Path) -> Iterator[Path]:
         with suppress(OSError):  # another process may sweep too
             if left.stat().st_mtime < time.time() - DAY and not _in_use(left):
                 shutil.rmtree(left, ignore_errors=True)
-    with TemporaryDirectory(prefix=PREFIX, dir=folder, ignore_cleanup_errors=True) as name, _held(Path(name)):
+    with TemporaryDirectory(prefix=PREFIX, dir=folder, ignore_cleanup_errors=True) as name, held(Path(name)):
         yield Path(name)
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """Others see that somebody works in it."""
+def held(folder: Path) -> Iterator[None]:
+    """Whoever else asks for it waits; others see that somebody works in it."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # some disks know no locks

@@ -6,6 +6,8 @@ from regard.run.checkpoint import WEIGHTS
 from regard.run.run import Run
 from regard.run.told import data_lines, score_line
 
+CARD = "README.md"
+
 
 def card(run: Run, step: int, use: str) -> str:
     """As Markdown. Everything in it is what the run says of itself."""

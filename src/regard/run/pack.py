@@ -8,14 +8,10 @@ from typing import Any
 from regard.disk import place, write
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
-from regard.recipe.read import is_run
-from regard.run.card import card
-from regard.run.checkpoint import Checkpoint
-from regard.run.create import check_new, claimed, discard
-from regard.run.lock import CHECKPOINTS, LOCK
+from regard.run.card import CARD, card
 from regard.run.run import Run
+from regard.run.slim import check_slim, slim_run
 
-CARD = "README.md"
 GIVEN = ("data", "files", "made", "versions", "steps", "parameters", "splits", "diverged", "plugins")
 WORD = re.compile(r"""(?<![\w.])(~?/[^\s'"\]=,]+|[A-Za-z]:\\[^\s'"\]=,]+)""")
 
@@ -28,37 +24,26 @@ def pack(source: Run, out: str | Path, use: str, listener: Listener = SILENT) ->
     folder = place(out)
     if folder.resolve().is_relative_to(source.folder.resolve()):
         raise InputError(f"{out}: inside the run itself; name another folder")
-    if is_run(folder):
-        raise InputError(f"{out}: there is a run already; ", call="choose another out=", flag="choose another --out")
-    check_new(folder)  # before any work is done for it
+    check_slim(folder)
     best = source.for_use(listener)
     progress = {"step": best.step, "scores": best.progress().get("scores", {})}
     facts = {key: source.facts[key] for key in GIVEN if key in source.facts}
     commands = [without_paths(str(command)) for command in source.facts.get("commands", [])]
     origin = source.facts.get("from")
     facts |= {key: without_paths(facts[key]) for key in ("plugins", "splits") if key in facts}
-    facts |= {"packed": best.step, "commands": commands} | ({"from": without_paths(origin)} if origin else {})
+    facts |= {"commands": commands} | ({"from": without_paths(origin)} if origin else {})
     scores = [without_paths(one) for one in source.scores() if one.get("step") == best.step]
     recipe = without_paths(source.recipe)
-    with claimed(folder):
-        made = Run.create(folder, recipe, source.files, str(source.facts.get("data", "")), facts)
-        try:
-            Checkpoint.write(folder / CHECKPOINTS / best.folder.name, best.weights(), None, progress)
-            made.point("best", best.folder.name)
-            for one in reversed(scores):
-                made.keep_scores(
-                    one["scores"],
-                    step=best.step,
-                    on=one.get("on", ""),
-                    split=one.get("split", ""),
-                    how=one.get("how", []),
-                )
-            write(folder / CARD, card(made, best.step, use).encode(errors="replace"))
-            (folder / LOCK).unlink()  # it is handed on
-        except BaseException:
-            discard(folder, [*facts["files"], "run.json", "best", CARD, "evaluation.json"])
-            folder.rmdir() if not any(folder.iterdir()) else None
-            raise
+    with slim_run(folder, recipe, source.files, facts, best.weights(), progress) as made:
+        for one in reversed(scores):
+            made.keep_scores(
+                one["scores"],
+                step=best.step,
+                on=one.get("on", ""),
+                split=one.get("split", ""),
+                how=one.get("how", []),
+            )
+        write(folder / CARD, card(made, best.step, use).encode(errors="replace"))
     return made
 
 

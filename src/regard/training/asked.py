@@ -13,6 +13,7 @@ from regard.recipe import Recipe
 from regard.recipe.override import Override, plain
 from regard.recipe.read import is_run, keys, put, read
 from regard.recipe.recipe import named
+from regard.recipe.stand_in import put_over
 from regard.run import Run
 from regard.run.create import check_new, free_folder
 from regard.tasks.task import Task
@@ -94,7 +95,7 @@ def _completed(own: Mapping[str, Any], overrides: list[Override], base: Base) ->
     kind = said if isinstance(said, str) else said.get("kind") if isinstance(said, Mapping) else None
     if kind not in (None, base.recipe.wants("task").kind):
         theirs = {"model": theirs["model"]}  # another task reads other sections
-    return put(theirs | plain(own), overrides)
+    return put_over(theirs | plain(own), overrides, MENU)
 
 
 def _inherited(recipe: Recipe, overrides: list[Override], base: Base) -> tuple[str, ...]:

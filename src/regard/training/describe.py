@@ -81,5 +81,5 @@ def _vocabulary(recipe: Recipe, sizes: Mapping[str, int], run: Run | None) -> st
     if run is not None:
         return f"{shown}, as learnt"
     if sizes:
-        return f"{shown} at most; the data decide"
+        return f"about {shown}; the data decide"
     return f"{shown}, as the recipe says" if set(keys) & recipe.model.model_fields_set else f"{shown}, if none is said"

@@ -58,6 +58,7 @@ class Learner:
         self.total = settings.total(len(self.batches))
         self.names = {id(p): name for name, p in self.model.named_parameters()}
         self.averages = {name: t.detach().clone() for name, t in self._named()} if settings.ema else {}
+        self._carry(task.carried(self.model))
 
     def close(self) -> None:
         self.processes.release(self.losses)
@@ -190,7 +191,11 @@ class Learner:
                 held = self.optimizers[int(place)].state[mine[name]]
                 held[what] = self.processes.like(tensor, mine[name])
         carried = {name.removeprefix(CARRIED): held for name, held in state.items() if name.startswith(CARRIED)}
-        self.task.carry({name: self.processes.own_rows(held) for name, held in carried.items()})
+        self._carry(carried)
+
+    def _carry(self, rows: dict[str, Tensor]) -> None:
+        """Go on from what was carried of all rows of a batch: each process has its own."""
+        self.task.carry({name: self.processes.own_rows(held) for name, held in rows.items()})
 
     def _empty_state(self) -> dict[str, Tensor]:
         """A state as this training would save it, found by a step with no gradient; the weights are put in after it."""

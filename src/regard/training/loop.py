@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from regard.disk.tensors import Tensors
-from regard.errors import DivergedError, InputError
+from regard.errors import DivergedError, InputError, NoNumbersError
 from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
 from regard.run import Checkpoint, Run
@@ -163,7 +163,11 @@ class Loop:
             model = self._load(weights).to(self.processes.device).eval()
             self.listener.at("validating")
             exam = Exam(self.task.data, "valid", quick=True, stopped=self.stop, listener=self.listener)
-            found = self.task.evaluate(self.task.answerer(model, quick=True), exam)
+            try:
+                found = self.task.evaluate(self.task.answerer(model, quick=True), exam)
+            except NoNumbersError as error:  # the weights are numbers still, and what they give is not
+                step = self.progress.step
+                raise DivergedError(f"step {step}: no answer of the validation is a number any more", step) from error
             scores = None if found is None else found.scores
         shared: dict[str, float] | None = self.processes.share(scores)
         return shared

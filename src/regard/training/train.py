@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from regard.allocator import keep_memory
+from regard.apart import apart
 from regard.errors import DivergedError
 from regard.listener import SILENT, Listener
 from regard.model.weights import load, shell
@@ -59,11 +60,15 @@ def training(
         if together.leads:
             yield Prepared(made.reports)
         stand = ready(stack, made)
+        files = dict[str, bytes]()
+        if together.leads and asked.run is None:
+            listener.at("preparing the run")
+            files = apart(made.task.files)  # some are learnt from the data, which takes a while
         stop.heeded = True  # from here on there is a run, and whoever stops it is waited for
         if together.leads:
             if asked.run is None:
                 stack.enter_context(claimed(asked.folder))
-            _written(made, stand, command)
+            _written(made, stand, files, command)
         together.agree(False)
         run = Run.open(asked.folder)
         complete = made.recipe
@@ -76,7 +81,7 @@ def training(
         yield from events
 
 
-def _written(made: Made, stand: Ready, command: str) -> None:
+def _written(made: Made, stand: Ready, files: Mapping[str, bytes], command: str) -> None:
     """The run with what is known of it before the first step: made now, or changed where that was asked for."""
     asked, total = made.asked, stand.learner.total
     if asked.run is not None:
@@ -95,7 +100,7 @@ def _written(made: Made, stand: Ready, command: str) -> None:
         "splits": {split: asdict(report) for split, report in made.reports.items()},
     }
     facts |= {"from": stand.origin} if stand.origin else {}
-    Run.create(asked.folder, made.recipe.table(), made.task.files(), made.task.data.fingerprint(), facts)
+    Run.create(asked.folder, made.recipe.table(), files, made.task.data.fingerprint(), facts)
 
 
 def _kept(events: Iterator[Event], run: Run, new: bool, listener: Listener) -> Iterator[Event]:
