@@ -84,7 +84,8 @@ def _shortened(command: str) -> str:
         return "regard bench attention --kinds window --lengths 64 --repeats 1"
     if not re.match(r"regard train\b", short) or "--resume" in short:
         return short
-    few = "" if re.search(r"data\.train=|from=|\.toml\b", short) else " data.train=300 data.valid=20 data.test=20"
+    made = re.search(r"train numbers-|data\.kind=numbers", short) and not re.search(r"data\.train=|from=", short)
+    few = " data.train=300 data.valid=20 data.test=20" if made else ""
     return short + few + ("" if "training.steps=" in short else " training.steps=2")
 
 

@@ -1,4 +1,4 @@
-"""regard demo: it makes two runs, and touches nothing that it did not make."""
+"""regard demo: it makes runs and pictures, and touches nothing that it did not make."""
 
 import json
 import shutil
@@ -14,7 +14,8 @@ from regard.run import Run
 from regard.training import train
 from regard.training.events import Step
 
-QUICK = ["training.steps=2", "data.train=40", "data.valid=5", "data.test=20", "model.width=16"]
+QUICK = ["training.steps=2", "model.width=16"]
+FEW = ["data.train=40", "data.valid=5", "data.test=20"]
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +24,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     real = train.training
 
     def shorter(name: str, *overrides: Any, **named: Any) -> Iterator[Any]:
-        return real(name, *QUICK, *overrides, **named)
+        few = FEW if "numbers" in name else []
+        return real(name, *QUICK, *few, *overrides, **named)
 
     monkeypatch.setattr(train, "training", shorter)
 
@@ -114,3 +116,25 @@ def test_a_signal_saves_and_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "Stopped at step 1 by SIGTERM; all is saved." in done.out
     assert [one.step for one in Run.open(tmp_path / "numbers-gru").checkpoints()] == [1]
     assert not (tmp_path / "numbers-transformer").exists()
+
+
+def test_a_small_gpt_writes_and_shows_its_surprise(tmp_path: Path) -> None:
+    done = regard("demo", "text", "--out", str(tmp_path))
+    assert (done.code, done.err) == (0, "")
+    run = tmp_path / "text-gpt"
+    assert (run / "surprise.png").read_bytes()[:4] == b"\x89PNG"
+    assert str(run / "surprise.png") in done.out
+    assert "bits per character" in done.out
+    assert "\nThe for statement" in done.out
+    assert f"regard generate {run} 'Classes can' --slide --probabilities" in done.out
+    assert Run.open(run).facts["commands"] == [f"regard demo text --out {tmp_path}"]
+    rows = [json.loads(line) for line in regard("demo", "text", "--out", str(tmp_path), "--json").lines]
+    assert set(rows[-1]["runs"]) == {"text-gpt"}
+    assert len(rows[-1]["written"]) > 100
+    assert Path(rows[-1]["picture"]).is_file()
+
+
+def test_a_tour_that_there_is_not_is_refused() -> None:
+    done = regard("demo", "txt")
+    assert done.code == 2
+    assert "'translation', 'text'" in done.err

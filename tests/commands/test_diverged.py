@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from spoken import WORDS, refused, regard
 
+from regard.decoding import sample
+from regard.decoding.search import not_numbers
 from regard.training.learner import Learner
 
 LONG = [*WORDS, "training.steps=30", "training.checkpoints.validate_every=5"]
@@ -69,3 +71,16 @@ def test_before_anything_good_was_saved_there_is_nothing_to_go_on_with(tmp_path:
         refused(3, said, *verb)
     assert " diverged" in regard("runs", str(folder)).out
     assert regard("runs", "remove", str(folder), "--yes").code == 0
+
+
+def test_weights_whose_answers_are_no_numbers_have_diverged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are numbers themselves, and too large to reckon with: only a look at the validation data shows it."""
+
+    def fails(*_: object) -> None:
+        raise not_numbers()
+
+    monkeypatch.setattr(sample, "_told", fails)
+    done = regard("train", *LONG, "--out", str(tmp_path / "lost"))
+    assert done.code == 1
+    assert "step 5: no answer of the validation is a number any more: the run diverged" in done.err
+    assert "Traceback" not in done.err

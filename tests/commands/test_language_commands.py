@@ -100,7 +100,7 @@ def test_a_pipe_may_be_one_prompt(run: str) -> None:
 def test_surprise_is_shown_without_colours_too(run: str) -> None:
     done = regard("generate", run, "The fox", "-n", "10", "--probabilities")
     assert any(mark in done.out for mark in "·░▒▓█")
-    assert "surprise: · 0–1 bits" in done.out
+    assert "bits of surprise: · 0–1" in done.out
 
 
 def test_every_line_is_scored_with_a_line(run: str) -> None:
@@ -135,6 +135,16 @@ def test_the_calls_do_the_same(run: str) -> None:
             generate(run, "a", **wrong)  # type: ignore[arg-type]
 
 
+def test_a_model_of_characters_takes_in_those_it_has_never_seen(run: str) -> None:
+    """They are spelt in bytes: nothing is lost, and nothing stands for "unknown"."""
+    done = regard("generate", run, "한☃\u0301", "-n", "4", "--greedy")
+    assert done.code == 0, done.err
+    assert done.out.startswith("한☃\u0301")
+    (seen,) = score(run, "한")
+    assert len(seen.tokens) == len("한".encode())
+    assert "".join(token.text for token in seen.tokens) == "한"
+
+
 def test_what_cannot_be_is_said_in_a_line(run: str, tmp_path: Path) -> None:
     refused(3, "a prompt of 100 tokens, and the model takes in 32", "generate", run, "x" * 99)
     refused(3, "greedy leaves nothing to chance", "generate", run, "a", "--greedy", "--top-k", "3")
@@ -159,3 +169,46 @@ def test_another_text_is_learnt_from_its_weights(run: str, tmp_path: Path) -> No
     fresh = regard("train", *words, "tokenizer.kind=bytes", "--out", str(tmp_path / "fresh"))
     assert fresh.code == 0, fresh.err
     assert "fresh: " in fresh.out + fresh.err
+
+
+def test_a_draft_guesses_and_greedy_text_stays(run: str, tmp_path: Path) -> None:
+    plain = regard("generate", run, "The fox", "-n", "12", "--greedy")
+    done = regard("generate", run, "The fox", "-n", "12", "--greedy", "--draft", run)
+    assert (done.code, done.out) == (0, plain.out)
+    assert "guesses stood" in done.err
+    rows = [
+        json.loads(line)
+        for line in regard(
+            "generate", run, "-n", "12", "--json", "--draft", run, "--draft-tokens", "3", given=b"The\nno\n"
+        ).lines
+    ]
+    for row in rows:
+        assert set(row["draft"]) == {"proposed", "accepted", "steps"}
+        assert row["draft"]["accepted"] <= row["draft"]["proposed"]
+        assert row["draft"]["accepted"] + row["draft"]["steps"] >= len(row["tokens"])
+    trained = open_run(run)
+    (found,) = generate(trained, "The fox", "decoding.kind=greedy", tokens=12, draft=trained, draft_tokens=2)
+    assert "The fox" + found.text + "\n" == plain.out
+    assert found.drafted is not None
+    assert found.drafted.accepted == found.drafted.proposed
+    with pytest.raises(InputError, match="draft_tokens: wanted a whole number from 0"):
+        generate(trained, "a", draft=trained, draft_tokens=-1)
+
+
+def test_a_draft_that_cannot_be_one_is_refused_in_a_line(run: str, tmp_path: Path) -> None:
+    refused(3, "no-such-run", "generate", run, "a", "--draft", str(tmp_path / "no-such-run"))
+    other = ("tokenizer.kind=bpe", "tokenizer.vocab_size=300", "training.steps=1", "--out", str(tmp_path / "owl"), "-q")
+    assert regard("train", str(Path(run).parent / "fox.toml"), *other).code == 0
+    refused(3, "the draft has another vocabulary", "generate", run, "a", "--draft", str(tmp_path / "owl"))
+    refused(3, "a beam search keeps several", "generate", run, "a", "--draft", run, "--set", "decoding.kind=beam")
+    numbers = ("train", "numbers-gru", "training.steps=1", "--out", str(tmp_path / "numbers"), "-q")
+    assert regard(*numbers).code == 0
+    refused(
+        3, "not a language model; its task is translation", "generate", run, "a", "--draft", str(tmp_path / "numbers")
+    )
+    weights = next((tmp_path / "owl").glob("checkpoints/*/weights.safetensors"))
+    weights.write_bytes(weights.read_bytes()[:-4] + b"\xff\xff\xff\x7f")
+    done = regard("generate", run, "a", "--draft", str(tmp_path / "owl"))
+    assert done.code == 3, done.err
+    assert "step-1" in done.err
+    assert "Traceback" not in done.err

@@ -1,6 +1,7 @@
 """^C, SIGTERM, SIGHUP and a closed pipe, at every stage of training: saved, one line, the right code, no trace."""
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from started import TRAIN, How, Started, Zygote, corpus
 
 from regard.run import Run
 
-BEFORE, AFTER = ("reading", "vocabulary", "encoding"), ("training", "validating", "saving")
+BEFORE, AFTER = ("reading", "vocabulary", "encoding", "preparing"), ("training", "validating", "saving")
 GONE = signal.SIGPIPE  # in place of a signal: whoever reads goes away
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, GONE)
 SAID = {
@@ -56,6 +57,26 @@ def test_before_there_is_a_run_nothing_is_left_and_one_line_is_said(
     with zygote.regard(home, *WHOLE, how=How(stage)) as process:
         assert interrupted(process, number) == 128 + number, process.said
         assert process.err.decode() == SAID[number]
+        assert left(home) == set()
+
+
+SLOW = """
+import hashlib
+from regard.tasks.translation.shortlist import Shortlist
+Shortlist.learn = lambda *_: hashlib.pbkdf2_hmac("sha256", b"x", b"x", 100_000_000)
+"""
+
+
+def test_what_a_library_learns_for_the_run_is_not_waited_for(zygote: Zygote, home: Path) -> None:
+    """Python hears no signal while C works in its main thread; this takes a minute."""
+    with zygote.regard(home, *WHOLE, how=How("preparing", code=SLOW)) as process:
+        process.paused()
+        process.go()
+        time.sleep(0.5)
+        process.signal(signal.SIGTERM)
+        began = time.monotonic()
+        assert process.end() == 128 + signal.SIGTERM, process.said
+        assert time.monotonic() - began < 5
         assert left(home) == set()
 
 

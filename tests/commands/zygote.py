@@ -63,7 +63,8 @@ def set_up(asked: dict[str, Any]) -> None:
     from regard.training import learner, loop
 
     pause = Pause(asked["stage"], asked["nth"], Path(asked["home"]))
-    words = {"reading": "reading", "learning": "vocabulary", "encoding": "encoding", "answering": "validating"}
+    words = {"learning": "vocabulary", "answering": "validating"}
+    words |= {name: name for name in ("reading", "encoding", "preparing")}
     patch(reporter.Reporter, "at", lambda _, work, *__: pause.at(words.get(work.split()[0], "")))
     patch(learner.Learner, "step", lambda *_: pause.at("training"))
     patch(checkpoint, "write", lambda path, _: pause.at("saving" if ".part/" in str(path) else ""))

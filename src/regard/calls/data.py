@@ -8,8 +8,7 @@ from typing import overload
 from regard.calls.given import name_of
 from regard.calls.hearing import work_heard
 from regard.datasets.data import Data
-from regard.datasets.get import get
-from regard.datasets.registry import catalogue
+from regard.datasets.get import fetchable, get
 from regard.errors import InputError
 from regard.listener import Listener
 from regard.markup import block, table
@@ -64,7 +63,8 @@ def data(
 ) -> DataList | Path:
     """What there is to learn from; with a name, that data set from the package registry, fetched, checked and written.
 
-    `folder = regard.data("homeassistant", source="de", target="en")` has `train.de`, `train.en`, `valid.de`, …
+    `folder = regard.data("homeassistant", source="de", target="en")` has `train.de`, `train.en`, `valid.de`, …;
+    that of `regard.data("shakespeare")` has folders `train`, `valid` and `test` of texts.
     """
     for argument, given in (("name", name), ("source", source), ("target", target)):
         if not isinstance(given, str):
@@ -75,4 +75,4 @@ def data(
             return get(name, out, source, target, heard)
     entries = [one for slot in MENU if issubclass(slot.abstract, Data) for one in slot.entries.items()]
     built_in = {kind: (inspect.getdoc(entry) or "").split("\n")[0] for kind, entry in entries}
-    return DataList(built_in, {name: f"{each.about} ({each.licence})" for name, each in catalogue().items()})
+    return DataList(built_in, {name: f"{each.about} ({each.licence})" for name, each in fetchable().items()})

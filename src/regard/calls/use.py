@@ -75,6 +75,8 @@ def generate(
     samples: int = 1,
     stop: Sequence[str] = (),
     slide: bool = False,
+    draft: RunLike | None = None,
+    draft_tokens: int = 0,
     device: str | None = None,
     int8: bool = False,
     progress: bool | None = None,
@@ -85,6 +87,9 @@ def generate(
     At most `tokens` are written, up to one of the texts in `stop`; `overrides` such as `"decoding.temperature=0.7"` or
     `"decoding.kind=greedy"` say how they are chosen. Where the context is full a text ends (`why` says so), or, with
     `slide`, forgets its older half and goes on. `text` is what was written, `tokens` each token with its log p.
+    `draft` is a smaller run of the same vocabulary, or the run itself (its guesses are made in eight bits on a CPU),
+    that guesses `draft_tokens` at a time (0 adapts): the chances of every text stay the same, texts are written one
+    after another, and `drafted` counts the guesses that stood.
     """
     with work_heard(progress, listener) as heard:
         return verbs.generate(
@@ -95,6 +100,8 @@ def generate(
             samples=samples,
             stop=stop,
             slide=slide,
+            draft=draft,
+            draft_tokens=draft_tokens,
             device=device,
             int8=int8,
             listener=heard,

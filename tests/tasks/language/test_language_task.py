@@ -140,6 +140,18 @@ def test_an_evaluation_reads_every_token_once(stack: str, stride: int, text: Pat
     stops_early(task, model)
 
 
+def test_what_was_read_of_other_texts_is_forgotten(text: Path, tmp_path: Path) -> None:
+    task, model = prepared(text)
+    (tmp_path / "other.txt").write_text("quite another text, " * 50)
+    other, answerer = task.data_from(str(tmp_path / "other.txt")), task.answerer(model)
+    own, foreign, again = (task.evaluate(answerer, Exam(data, "test")) for data in (task.data, other, task.data))
+    assert own is not None
+    assert foreign is not None
+    assert again is not None
+    assert (again.loss, again.tokens, again.bits_per_byte) == (own.loss, own.tokens, own.bits_per_byte)
+    assert foreign.loss != own.loss
+
+
 def test_more_context_costs_no_token(text: Path) -> None:
     task, model = prepared(text)
     stream = task._streams["valid"]

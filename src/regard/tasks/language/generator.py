@@ -7,10 +7,12 @@ from typing import Literal
 from regard.datasets.chat import encode_chat
 from regard.datasets.tokenizer import Tokenizer
 from regard.datasets.tokenizer.tokenizer import TextStream
+from regard.decoding.draft import Draft
 from regard.decoding.engine import Engine
-from regard.decoding.request import Finished, Request, Token
+from regard.decoding.request import Drafted, Finished, Hypothesis, Request, Token
 from regard.decoding.runner import StoppedError
 from regard.decoding.search import Search
+from regard.decoding.speculative import check_search
 from regard.errors import InputError
 from regard.model.assembly import LanguageModel
 from regard.model.mode import evaluating
@@ -42,6 +44,8 @@ class Generated:
     text: str = ""
     tokens: list[Written] = field(default_factory=list)
     why: Why = "stopped"
+    drafted: Drafted | None = None
+    """What a draft guessed of it, if there was one."""
 
     @property
     def log_prob(self) -> float:
@@ -69,6 +73,23 @@ class TextGenerator:
     context: int
     template: str | None = None
     """How a chat is written for it, in Jinja, if it chats."""
+    draft: Draft | None = None
+    """A smaller model that guesses what comes next."""
+
+    def drafted(self, other: "TextGenerator", tokens: int = 0) -> "TextGenerator":
+        """The same with a smaller one of the same vocabulary, which guesses so many tokens at a time; 0 adapts."""
+        check_search(self.search)
+        mine, its = (each.tokenizer.engine.get_vocab() for each in (self, other))
+        if mine != its:
+            unlike = sum(its.get(token) != number for token, number in mine.items())
+            raise InputError(
+                f"the draft has another vocabulary: of {len(mine):,} tokens {unlike:,} are not among its {len(its):,}, "
+                "or have another number; train a draft with the run's tokenizer, on the same texts"
+            )
+        places = [next(each.model.parameters()).device for each in (self, other)]
+        if places[0] != places[1]:
+            raise InputError(f"the draft is on {places[1]} and the model on {places[0]}; open both on one device")
+        return replace(self, draft=Draft(other.model, tokens, other.room))
 
     @property
     def room(self) -> int:
@@ -151,16 +172,17 @@ class TextGenerator:
             forbidden=self._never(),
             rows=ROWS,
             stopped=stopped,
+            draft=self.draft,
         )
         requests = [job.request(self.room, first) for job in jobs]
         try:
-            with evaluating(self.model):
+            with evaluating(self.model), evaluating(self.model if self.draft is None else self.draft.model):
                 for event in engine.generate(requests):
                     job = jobs[event.place]
                     if isinstance(event, Token):
                         yield from job.add(event)
                     elif isinstance(event, Finished):
-                        yield from job.end(event.hypotheses[0].ended)
+                        yield from job.end(event.hypotheses[0])
         except StoppedError:
             return
 
@@ -233,10 +255,12 @@ class _Job:
         ends = (n for n in range(most, 0, -1) if any(one.startswith(self._held[-n:]) for one in self._stop))
         return next(ends, 0)
 
-    def end(self, ended: bool) -> Iterator[Chunk]:
+    def end(self, found: Hypothesis) -> Iterator[Chunk]:
         """The engine is done with it."""
+        if found.drafted is not None:
+            self._made.drafted = (self._made.drafted or Drafted()) + found.drafted
         if self.why is None:
-            self.why = "end" if ended else "length" if self.left <= 0 else "context"
+            self.why = "end" if found.ended else "length" if self.left <= 0 else "context"
         if self.why in ("end", "length"):
             yield from self._rest()
 

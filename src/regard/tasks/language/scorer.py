@@ -5,8 +5,14 @@ from dataclasses import dataclass
 from math import log
 
 import torch
+from jaxtyping import Float, Int
+from torch import Tensor
 
+from regard.decoding.prefixes import shared
+from regard.decoding.reading import BLOCK
+from regard.model.assembly import LanguageModel
 from regard.model.mask import Mask
+from regard.model.memory import Memory
 from regard.model.mode import evaluating
 from regard.tasks.language.generator import TextGenerator, Written
 from regard.tasks.language.loss import TOKENS, label_surprises
@@ -63,10 +69,10 @@ class Scorer:
         for number, count in enumerate(waiting):
             if not count:
                 yield number, ScoredText(texts[number], [])
-        for some in _batched(sorted(parts, key=lambda part: (len(part.ids), part.text))):
+        for some, beginning in self._batches(parts):
             if stopped():
                 return
-            for part, costs in zip(some, self._costs(some), strict=True):
+            for part, costs in zip(some, self._costs(some, beginning), strict=True):
                 held = found[part.text]
                 held |= {part.start + place: cost for place, cost in enumerate(costs) if place >= part.known}
                 waiting[part.text] -= len(costs) - part.known
@@ -94,19 +100,36 @@ class Scorer:
             if start + room + 1 >= len(ids):
                 return
 
+    def _batches(self, parts: list[_Part]) -> "Iterator[tuple[list[_Part], _Beginning | None]]":
+        """Parts of like length together; those that begin alike apart from the others, with what they begin with."""
+        alone = set(range(len(parts)))
+        for prefix, places in shared([tuple(part.ids) for part in parts]):
+            alone -= set(places)
+            beginning = _Beginning(list(prefix.tokens))
+            for some in _batched([parts[place] for place in places]):
+                yield some, beginning
+        for some in _batched([parts[place] for place in alone]):
+            yield some, None
+
     @torch.inference_mode()
-    def _costs(self, parts: list[_Part]) -> list[list[float]]:
+    def _costs(self, parts: list[_Part], beginning: "_Beginning | None") -> list[list[float]]:
         """−log p of the tokens of some parts, none of which sees the filling of another."""
         model = self.generator.model
         device = next(model.parameters()).device
-        lengths = torch.tensor([len(part.ids) - 1 for part in parts])
+        known = 0 if beginning is None else len(beginning.ids) - 1
+        rows = [part.ids[known:] for part in parts]
+        lengths = torch.tensor([len(ids) - 1 for ids in rows])
         width = int(lengths.max())
-        filled = torch.tensor([[*part.ids, *[0] * (width + 1 - len(part.ids))] for part in parts], device=device)
-        mask = Mask(key_lengths=None if int(lengths.min()) == width else lengths.to(device))
+        filled = torch.tensor([[*ids, *[0] * (width + 1 - len(ids))] for ids in rows], device=device)
         with evaluating(model):
-            states = model.states(filled[:, :-1], mask)
-            costs = label_surprises(model, states, filled[:, 1:]).tolist()
-        return [row[: len(part.ids) - 1] for row, part in zip(costs, parts, strict=True)]
+            if beginning is None:
+                mask = Mask(key_lengths=None if int(lengths.min()) == width else lengths.to(device))
+                costs = label_surprises(model, model.states(filled[:, :-1], mask), filled[:, 1:]).tolist()
+                before = list[float]()
+            else:
+                before, memory = beginning.read(model, len(rows), device)
+                costs = _surprises(model, filled, memory).tolist()
+        return [before + row[: len(ids) - 1] for row, ids in zip(costs, rows, strict=True)]
 
     def _scored(self, text: str, ids: list[int], costs: list[float]) -> ScoredText:
         stream = self.generator.tokenizer.stream()
@@ -114,10 +137,33 @@ class Scorer:
         return ScoredText(text, written)
 
 
+class _Beginning:
+    """What several parts begin with: read once, and gone on from by each."""
+
+    def __init__(self, ids: list[int]) -> None:
+        self.ids = ids
+        self._found: tuple[list[float], Memory] | None = None
+
+    def read(self, model: LanguageModel, rows: int, device: torch.device) -> tuple[list[float], Memory]:
+        """−log p of its tokens but the first, and what is remembered of all but the last, as so many rows."""
+        if self._found is None:
+            memory = model.start(rows=1)
+            costs = _surprises(model, torch.tensor([self.ids], device=device), memory)[0].tolist()
+            self._found = costs, memory
+        costs, memory = self._found
+        return costs, memory.again(torch.zeros(rows, dtype=torch.long, device=device))
+
+
+def _surprises(model: LanguageModel, tokens: Int[Tensor, "B T"], memory: Memory) -> Float[Tensor, "B t"]:
+    """−log p of every token but the first, behind what is remembered; no block of them is large."""
+    pairs = zip(tokens[:, :-1].split(BLOCK, 1), tokens[:, 1:].split(BLOCK, 1), strict=True)
+    return torch.cat([label_surprises(model, model.step(given, memory), labels) for given, labels in pairs], 1)
+
+
 def _batched(parts: list[_Part]) -> Iterator[list[_Part]]:
     """As many as fit into a batch, filled up to the longest: the last of a sorted list."""
     batch: list[_Part] = []
-    for part in parts:
+    for part in sorted(parts, key=lambda part: (len(part.ids), part.text)):
         if batch and (len(batch) + 1) * len(part.ids) > TOKENS:
             yield batch
             batch = []

@@ -10,13 +10,13 @@ from annotated_doc import Doc
 from torch import Tensor
 
 from regard.datasets.data import Data, Report, Split, note_untested, short_hash
-from regard.datasets.documents import PIECE, Documents
+from regard.datasets.documents import Documents
 from regard.datasets.encode import encode
 from regard.datasets.overlong import endless
 from regard.datasets.stream import Stream, lead
 from regard.datasets.texts import TextFiles
 from regard.datasets.tokenizer import Tokenizer, TokenizerTrainer
-from regard.datasets.tokenizer.trainer import USUAL
+from regard.datasets.tokenizer.trainer import LEAST, USUAL
 from regard.decoding.search import Search
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
@@ -32,8 +32,9 @@ from regard.tasks.language.loss import Reader, language_loss
 from regard.tasks.task import Exam, Kept, Loss, Task
 
 QUICK = 100_000  # held-out tokens that are read in a quick exam
-MOST = 2**28  # characters from which a vocabulary is learnt at most
+MOST = 2**26  # characters from which a vocabulary is learnt at most: words are counted in memory
 LEARNT: tuple[Split, ...] = ("train", "valid")
+OFTEN = {"characters": 270, "bytes": LEAST}  # tokens that a text in Latin letters gives
 
 
 class Language(Task):
@@ -87,7 +88,6 @@ class Language(Task):
         self.context, self.batch_tokens, self.label_smoothing = context, batch_tokens, label_smoothing
         self.apart, self.carries, self.stride = documents == "apart", carry_state, stride or context
         self._streams: dict[Split, Stream] = {}
-        self._sizes: dict[Split, tuple[int, int, int]] = {}
         self._carried: Memory | None = None
 
     # --- what is learnt from ----------------------------------------------------------------------------------------
@@ -107,9 +107,12 @@ class Language(Task):
     def _learnt(self, listener: Listener) -> Tokenizer:
         """From the training texts, or from as many pieces of them, evenly chosen, as can be looked at."""
         total, so_far = self.data.count("train"), [0]
+        size = self.data.characters("train")
+        every = -(-size // MOST) or 1
+        if every > 1:
+            listener.say(f"the vocabulary is learnt from 1 in {every:,} pieces of {size:,} characters, evenly chosen")
 
         def texts() -> Iterator[str]:
-            every = -(-total * PIECE // MOST) or 1
             for number, (piece,) in enumerate(self.data.read("train")):
                 so_far[0] = number
                 if number % every == 0 and not endless(piece):
@@ -137,7 +140,7 @@ class Language(Task):
             self.data.survey(listener)
         if self.kept is None and "tokenizer" not in vars(self):
             self.tokenizer = self._learnt(listener)
-        reports = {split: self._encoded(self.data, split, listener) for split in LEARNT}
+        reports = {split: self._learnable(split, listener) for split in LEARNT}
         size = len(self._streams["train"])
         if size <= self.context:
             raise InputError(
@@ -150,13 +153,25 @@ class Language(Task):
             note_untested(reports["test"], reports["valid"], self.data.more_tested)
         return reports
 
-    def _encoded(self, data: Data[Any], split: Split, listener: Listener) -> Report:
+    def _learnable(self, split: Split, listener: Listener) -> Report:
+        """A split of its own data is encoded and kept at hand; what is to be told of it."""
+        self._streams[split], report = self._encoded(self.data, split, listener)
+        return report
+
+    def _encoded(self, data: Data[Any], split: Split, listener: Listener) -> tuple[Stream, Report]:
         corpus = encode(data, split, (self.tokenizer,), listener)
         stream = Stream(corpus, self.facts.marks, lead(self.tokenizer))
-        self._streams[split] = stream
         if len(stream):
             corpus.report.notes.append(f"{len(stream):,} tokens")
-        return corpus.report
+        return stream, corpus.report
+
+    def _examined(self, exam: Exam) -> Stream:
+        """What a model is examined on; only what is its own is kept for another time."""
+        if exam.data is not self.data:
+            return self._encoded(exam.data, exam.split, exam.listener)[0]
+        if exam.split not in self._streams:
+            self._learnable(exam.split, exam.listener)
+        return self._streams[exam.split]
 
     def sizes(self) -> dict[str, int]:
         return {"vocab_size": max(len(self.tokenizer), self.facts.vocab_size)}
@@ -165,7 +180,8 @@ class Language(Task):
     def expected(cls, recipe: Mapping[str, Any]) -> dict[str, int]:
         tokenizer = recipe.get("tokenizer")
         size = tokenizer.get("vocab_size") if isinstance(tokenizer, Mapping) else 0
-        return {"vocab_size": size if isinstance(size, int) and size > 0 else USUAL}
+        kind = tokenizer.get("kind") if isinstance(tokenizer, Mapping) else tokenizer
+        return {"vocab_size": size if isinstance(size, int) and size > 0 else OFTEN.get(str(kind), USUAL)}
 
     def files(self) -> dict[str, bytes]:
         return {TOKENIZER: tokenizer_file(self.tokenizer), FILE: self.facts.file()}
@@ -223,10 +239,7 @@ class Language(Task):
         return TextGenerator(model, self.tokenizer, self.facts, self.search, self.context, chat)
 
     def evaluate(self, answerer: TextGenerator, exam: Exam) -> LanguageScores | None:
-        own = exam.data is self.data
-        if not own or exam.split not in self._streams:
-            self._encoded(exam.data, exam.split, exam.listener)
-        stream = self._streams[exam.split]
+        stream = self._examined(exam)
         reader = Reader(self.context, self.context if exam.quick else self.stride, self.apart, self.carries)
         start = time.perf_counter()
         found = reader.read(answerer.model, stream, QUICK if exam.quick else None, exam.stopped, exam.listener)

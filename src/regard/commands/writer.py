@@ -1,0 +1,124 @@
+"""What a language model writes, as it comes: one text at once, several in their order, rows for machines."""
+
+import json as jsons
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from regard.commands.shown import Shown
+from regard.commands.surprise import Inked
+from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.tasks.language.generator import Chat, Generated, TextGenerator
+
+SAID = {
+    "length": "after {tokens:,} tokens; --tokens N writes more",
+    "context": "its context of {room:,} tokens is full; --slide forgets the older half and goes on",
+}
+ORDERS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How much is written, and how it is shown."""
+
+    tokens: int
+    samples: int
+    stop: tuple[str, ...]
+    slide: bool
+    echo: bool
+    inked: Inked | None
+    json: bool
+
+
+class Writer:
+    """Texts as they come; of several, one after another, each under a line that says which."""
+
+    def __init__(self, generator: "TextGenerator", heard: Shown, manner: Manner) -> None:
+        self.generator, self.heard, self.manner, self.count = generator, heard, manner, 0
+
+    def write(self, prompts: "Sequence[str | Chat]") -> "list[Generated]":
+        """What follows some prompts, each a text or the messages of a chat."""
+        from regard.tasks.language.generator import Chunk
+
+        how = self.manner
+        made: list[Generated] = []
+        alone = len(prompts) * how.samples == 1 and not how.json
+        done: dict[int, Generated] = {}
+        events = self.generator.stream(
+            prompts, how.tokens, samples=how.samples, stop=how.stop, slide=how.slide, first=self.count
+        )
+        if alone:
+            self._begin(prompts[0])
+        for event in events:
+            if isinstance(event, Chunk):
+                if alone:
+                    self._add(event.text, None if event.written is None else event.written.log_prob)
+                continue
+            done[event[0]] = event[1]
+            while len(made) in done:
+                made.append(done.pop(len(made)))
+                self._finish(made[-1], prompts, len(made) - 1, alone)
+        self.count += len(prompts)
+        return made
+
+    def _begin(self, prompt: "str | Chat") -> None:
+        self.heard.clear()
+        if self.manner.echo and isinstance(prompt, str):
+            _out(prompt)
+
+    def _add(self, text: str, log_prob: float | None) -> None:
+        inked = self.manner.inked
+        _out(text if inked is None or log_prob is None else inked(text, log_prob), plain=inked is None)
+
+    def _finish(self, found: "Generated", prompts: "Sequence[str | Chat]", place: int, alone: bool) -> None:
+        how = self.manner
+        prompt, sample = divmod(place, how.samples)
+        if how.json:
+            return print(jsons.dumps(_row(found, sample), ensure_ascii=False), flush=True)
+        if not alone:
+            self.heard.clear()
+            print(
+                f"── text {self.count + prompt + 1:,}" + (f", sample {sample + 1:,}" if how.samples > 1 else "") + " ──"
+            )
+            self._begin(prompts[prompt])
+            for token in found.tokens if how.inked is not None else ():
+                self._add(token.text, token.log_prob)
+            if how.inked is None:
+                _out(found.text)
+        _out("\n")
+        if alone and how.inked is not None:
+            _out(how.inked.legend() + "\n", plain=False)
+        if alone and found.drafted is not None:
+            self.heard.say("draft: " + _stood(found))
+        if alone and found.why in SAID:
+            self.heard.say("ended: " + SAID[found.why].format(tokens=len(found.tokens), room=self.generator.room))
+        return None
+
+
+def _row(found: "Generated", sample: int) -> dict[str, object]:
+    tokens = [{"text": token.text, "log_prob": round(token.log_prob, 6)} for token in found.tokens]
+    row = {"prompt": found.prompt, "sample": sample, "text": found.text, "why": found.why}
+    drafted = {} if found.drafted is None else {"draft": asdict(found.drafted)}
+    return row | {"log_prob": round(found.log_prob, 6), "tokens": tokens} | drafted
+
+
+def _stood(found: "Generated") -> str:
+    """How a draft did, in a line."""
+    drafted = found.drafted
+    assert drafted is not None
+    each = len(found.tokens) / max(1, drafted.steps)
+    return f"{drafted.accepted:,} of {drafted.proposed:,} guesses stood, {each:.1f} tokens a step of the model"
+
+
+def _out(text: str, plain: bool = True) -> None:
+    """As it is, but for orders to a terminal."""
+    if plain and sys.stdout.isatty():
+        text = text.translate(ORDERS)
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError as error:  # half a character that was said to be one
+        raise InputError(f"cannot be shown: {error.reason}") from error
+    sys.stdout.flush()
