@@ -1,6 +1,7 @@
 """The pages of docs/ that lead through a job tell the truth: every command on them runs, one after another."""
 
 import gzip
+import json
 from itertools import islice
 from pathlib import Path
 
@@ -10,13 +11,13 @@ from following import ROOT, blocks, follow
 
 from regard.datasets.numbers import Numbers
 
-JOBS = ["train-your-own.md", "compare.md", "deploy.md"]
+JOBS = ["train-your-own.md", "text.md", "compare.md", "deploy.md"]
 ELSEWHERE = {"extend.md"}  # followed in test_extend.py
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that the pages speak of: a parallel corpus, tables of pairs, texts to translate."""
+    """A folder with the files that the pages speak of: a parallel corpus, tables of pairs, texts, a model."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # many commands, and none is about shapes
     monkeypatch.setattr("regard.training.plan.MOST", 3)  # steps that a dry run takes
@@ -34,9 +35,34 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = [f'{n},"{source}","{target}"\n' for n, (source, target) in enumerate(pairs)]
     (tmp_path / "sentences.csv").write_text("id,german,english\n" + "".join(table), encoding="utf-8")
     (tmp_path / "in.txt").write_text("neunundneunzig\n\nhundert\n", encoding="utf-8")
+    _texts(tmp_path)
     return tmp_path
 
 
+def _texts(folder: Path) -> None:
+    """One text in many forms."""
+    lines = [f"The fox number {n} says {n * n}: yes, no and perhaps." for n in range(300)]
+    (folder / "book.txt").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "sentences.txt").write_text("The fox says yes.\nYes says fox the.\n", encoding="utf-8")
+    (folder / "letters" / "old").mkdir(parents=True)
+    for number, name in enumerate(("one.txt", "old/two.txt")):
+        (folder / "letters" / name).write_text("\n".join(lines[number::2]), encoding="utf-8")
+    rows = [json.dumps({"body": " ".join(lines[n : n + 5])}) for n in range(0, 300, 5)]
+    (folder / "articles.jsonl").write_text("\n".join(rows), encoding="utf-8")
+
+
+@pytest.fixture
+def smollm2(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of this name is read in place of what the registry has: a tiny model that chats."""
+    monkeypatch.syspath_prepend(ROOT / "tests" / "importing")
+    from strangers import TEMPLATE, put, stranger, tokenizer_json
+
+    put(folder / "smollm2", stranger("llama"))
+    (folder / "smollm2" / "tokenizer.json").write_text(tokenizer_json())
+    (folder / "smollm2" / "chat_template.jinja").write_text(TEMPLATE + "<|im_start|>assistant\n")
+
+
+@pytest.mark.usefixtures("smollm2")
 @pytest.mark.parametrize("page", [page for page in JOBS if (ROOT / "docs" / page).is_file()])
 def test_a_page_can_be_followed(page: str, folder: Path) -> None:
     assert follow(page, folder) > 3

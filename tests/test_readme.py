@@ -10,6 +10,7 @@ from following import README, blocks, follow
 from spoken import regard
 
 from regard.recipe.read import read
+from regard.run import Run
 
 TEXT = README.read_text(encoding="utf-8")
 
@@ -19,8 +20,9 @@ def test_all_commands_can_be_pasted_one_after_another(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # many commands, and none is about shapes
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
-    for name in ("numbers-gru", "numbers-transformer"):
+    for name in ("numbers-gru", "numbers-transformer", "text-gpt"):
         assert regard("train", name, "training.steps=2", "--out", f"out/demo/{name}").code == 0
+        Run.open(Path(f"out/demo/{name}")).note(commands=["regard demo --out out/demo"])  # a demo goes on with its own
     assert follow(README, tmp_path) >= 20
     assert {path.name for path in Path("runs").iterdir()} >= {"fixed", "mine", "additive", "dot", "readme"}
 
@@ -35,7 +37,7 @@ def test_the_first_lines_are_the_two_that_set_everything_up() -> None:
 
 def test_the_recipe_of_the_readme_is_the_one_on_the_shelf() -> None:
     shown = next(block for language, block in blocks(README) if language == "toml")
-    assert tomllib.loads(shown)["model"] == read("gpt-window")["model"]
+    assert tomllib.loads(shown) == {key: value for key, value in read("gpt-window").items() if key != "about"}
 
 
 def test_the_error_of_the_readme_is_what_is_said() -> None:

@@ -124,7 +124,7 @@ def test_letters_without_a_font_are_warned_of(tmp_path: Path, monkeypatch: pytes
 
 def test_a_description_prints_as_the_command_shows_it(folder: Path) -> None:
     found = regard.describe("numbers-gru")
-    assert found.vocabulary == "355 at most; the data decide"
+    assert found.vocabulary == "about 355; the data decide"
     lines = str(found).splitlines()
     assert lines[0].startswith("numbers-gru  The demo's first half")
     assert any(line.startswith("├── encoder") for line in lines)
@@ -133,7 +133,7 @@ def test_a_description_prints_as_the_command_shows_it(folder: Path) -> None:
     size = regard.open_run(folder).recipe.model.target_vocab_size  # type: ignore[attr-defined]
     assert of_run.vocabulary.endswith(f"{size}, as learnt")
     assert of_run.run.startswith("a run for translation, best at step 20  loss ")
-    assert regard.describe("gru-additive").vocabulary == "8,000 at most; the data decide"
+    assert regard.describe("gru-additive").vocabulary == "about 8,000; the data decide"
     assert regard.describe("vit-tiny").vocabulary == ""
 
 

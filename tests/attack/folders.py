@@ -18,12 +18,13 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from attack.folder_texts import WRITERS
 from attack.folder_values import VALUES
 from attack.fuzz import BAD, Fuzzer
 from attack.judge import Scene
 from attack.spoil import STEP, Spoil, both, door, folder, header, holds, large, link, pipe, said
 from attack.tensors import joined
-from attack.victims import verbs
+from attack.victims import NAMES, verbs
 
 FILES = ["recipe.toml", "run.json", "log.jsonl", "best", "last", "evaluation.json", "tokenizer.json"]
 FILES += ["translation.json", "shortlist.safetensors", "lock", "curve.csv"]
@@ -186,25 +187,33 @@ def names() -> dict[str, Spoil]:
     return found
 
 
-FOLDERS: dict[str, Spoil] = links() | no_files() | sizes() | tensors() | names() | VALUES
+FOLDERS: dict[str, Spoil] = links() | no_files() | sizes() | tensors() | names() | VALUES | WRITERS
+
+
+def of(name: str) -> str:
+    """Which run is spoilt."""
+    return next((victim for victim in NAMES if name.startswith(victim)), "recurrent")
 
 
 def tried(fuzzer: Fuzzer, only: str = "", verb: str = "", first: int = 0, some: int = 1) -> Counter[str]:
     """All folders whose name holds a word, for all verbs (or one; or every `some`-th pair of them)."""
     counts: Counter[str] = Counter()
-    every = [verb] if verb else list(verbs(fuzzer.scene("recurrent", "names")))
-    pairs = [(name, one) for name in FOLDERS if only in name for one in every]
-    for name, one in pairs[first::some]:
-        stack = "transformer" if name.startswith("transformer") else "recurrent"
-        scene = fuzzer.scene(stack, "case")
+    for name, one in pairs(fuzzer, only, verb)[first::some]:
+        scene = fuzzer.scene(of(name), "case")
         FOLDERS[name](scene)
-        found = fuzzer.judge(scene, stack, one)
+        found = fuzzer.judge(scene, of(name), one)
         counts[found.kind] += 1
         if not found.good:
             said = found.said if only else (found.said.strip().splitlines() or [""])[-1][:300]
             print(f"{found.kind}: {one}: {name} ({found.seconds:.1f} s, {found.memory >> 20} MiB): {said}", flush=True)
     print(f"{len(FOLDERS)} folders, {counts.total()} cases: {dict(counts)}", flush=True)
     return counts
+
+
+def pairs(fuzzer: Fuzzer, only: str = "", verb: str = "") -> list[tuple[str, str]]:
+    """Folders with what is done to them."""
+    does = {victim: list(verbs(fuzzer.scene(victim, "names"), victim)) for victim in NAMES}
+    return [(name, one) for name in FOLDERS if only in name for one in does[of(name)] if verb in ("", one)]
 
 
 def main(only: str, verb: str, first: int, some: int) -> int:

@@ -28,6 +28,7 @@ from attack.victims import verbs, victims
 WEIGHTS = {
     "open": 4,
     "translate": 3,
+    "generate": 3,
     "evaluate": 2,
     "resume": 8,
     "from": 2,
@@ -60,7 +61,7 @@ class Fuzzer:
         random = Random(f"{self.seed}:{number}")
         name = random.choice(list(self.runs))
         scene = self.scene(name, f"case-{number}")
-        table = verbs(scene)
+        table = verbs(scene, name)
         verb = random.choices(list(table), [WEIGHTS.get(verb, 1.0) for verb in table])[0]
         self.counts[f"under {verb}"] += 1
         said = mutated(scene.run, random, kinds())
@@ -70,7 +71,7 @@ class Fuzzer:
         """What a verb makes of a spoilt copy of a run."""
         try:
             honest = self.honest(name, verb)
-            return judged(scene, verbs(scene)[verb], honest.memory, max(SECONDS, 10 * honest.seconds))
+            return judged(scene, verbs(scene, name)[verb], honest.memory, max(SECONDS, 10 * honest.seconds))
         finally:
             scene.clear()
 
@@ -82,7 +83,7 @@ class Fuzzer:
         """What time and memory the honest run takes; it must work."""
         if (name, verb) not in self.before:
             scene = self.scene(name, "untouched")
-            found = judged(scene, verbs(scene)[verb], seconds=PATIENCE)
+            found = judged(scene, verbs(scene, name)[verb], seconds=PATIENCE)
             scene.clear()
             assert found.kind == "worked", f"{verb} of {name}, untouched: {found}"
             self.before[name, verb] = found

@@ -1,6 +1,6 @@
 """A short form of everything: harm that must be seen, some hostile folders, some runs spoilt at random.
 
-python -m attack.short [--folders 40] [--cases 40]
+python -m attack.short [--folders 20] [--cases 20]
 """
 
 import argparse
@@ -11,10 +11,9 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from attack.folders import FOLDERS, tried
+from attack.folders import pairs, tried
 from attack.fuzz import BAD, Fuzzer
 from attack.seen import unseen
-from attack.victims import verbs
 
 
 def main(folders: int, cases: int) -> int:
@@ -22,8 +21,7 @@ def main(folders: int, cases: int) -> int:
         fuzzer = Fuzzer.prepared(1, Path(place))
         wrong = unseen(fuzzer)
         print(*wrong or ["all harm is seen"], sep="\n", flush=True)
-        pairs = len(FOLDERS) * len(verbs(fuzzer.scene("recurrent", "names")))
-        counts = tried(fuzzer, first=7, some=pairs // folders)
+        counts = tried(fuzzer, first=7, some=len(pairs(fuzzer)) // folders)
         for number in range(cases):
             fuzzer.told(number, *fuzzer.case(number))
         print(fuzzer)
@@ -32,7 +30,7 @@ def main(folders: int, cases: int) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folders", type=int, default=40)
-    parser.add_argument("--cases", type=int, default=40)
+    parser.add_argument("--folders", type=int, default=20)
+    parser.add_argument("--cases", type=int, default=20)
     asked = parser.parse_args()
     sys.exit(main(asked.folders, asked.cases))

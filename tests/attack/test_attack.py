@@ -1,4 +1,4 @@
-"""Runs that mean harm: a few hundred cases of what `make fuzz` does for as long as one likes.
+"""Runs that mean harm: some cases of what `make fuzz` does for as long as one likes.
 
 Judged in processes of their own: what a user would see, without the checks of shapes that tests have.
 """
@@ -32,8 +32,8 @@ def test_hostile_runs_work_or_are_refused() -> None:
     assert len(FOLDERS) >= 100
     said = judged("attack.short")
     assert "all harm is seen" in said
-    assert f"{len(FOLDERS)} folders, 4" in said
-    assert "seed 1: 40 cases" in said
+    assert f"{len(FOLDERS)} folders, 2" in said
+    assert "seed 1: 20 cases" in said
 
 
 def test_a_full_disk_loses_nothing() -> None:

@@ -1,6 +1,7 @@
 """Small honest runs that are spoilt, and what is done with a run: every verb that opens one."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ LOOKING = {
     "pattern": {"kind": "window", "width": 3},
     "positions": "rotary",
 }
-STACKS: dict[str, tuple[Table, Table, Table, Table]] = {
+TRANSLATORS: dict[str, tuple[Table, Table, Table, Table]] = {
     "recurrent": (
         {"kind": "recurrent", "cell": "gru"},
         {"kind": "recurrent", "cell": "lstm", "attention": "additive"},
@@ -39,56 +40,88 @@ STACKS: dict[str, tuple[Table, Table, Table, Table]] = {
 }
 
 
-def recipe(stack: str) -> Table:
-    """Two steps on toys, saved after each."""
-    reading, writing, tokenizer, decoding = STACKS[stack]
-    return {
-        "name": stack,
-        "task": {"kind": "translation", "batch_tokens": 48},
-        "data": {"kind": "toy", "letters": 5, "max_length": 3, "train": 30, "valid": 2, "test": 3},
-        "tokenizer": tokenizer,
-        "model": {"kind": "seq2seq", "width": 8, "encoder": reading, "decoder": writing},
-        "training": {
-            "steps": 2,
-            "ema": 0.9,
-            "schedule": {"kind": "constant"},
-            "checkpoints": {"save_every": 1, "validate_every": 2, "keep": 2},
-        },
-        "decoding": decoding,
+WRITERS: dict[str, tuple[Table, Table, Table]] = {
+    "gpt": (
+        LOOKING | {"attention": HEADS | {"kv_heads": 1}, "norm": "rms", "mlp": "swiglu"},
+        {"kind": "bpe", "vocab_size": 263},
+        {"documents": "apart"},
+    ),
+    "reader": ({"kind": "recurrent", "cell": "lstm"}, {"kind": "characters"}, {"carry_state": True}),
+}
+IMPORTED = "imported"
+NAMES = (*TRANSLATORS, *WRITERS, IMPORTED)
+TEXT = "The fox says yes, no, or ö?\n\n" * 40
+
+
+def recipe(name: str, place: Path) -> Table:
+    """Two steps on toys or on a little text, saved after each."""
+    training = {
+        "steps": 2,
+        "ema": 0.9,
+        "schedule": {"kind": "constant"},
+        "checkpoints": {"save_every": 1, "validate_every": 2, "keep": 2},
     }
+    if name in TRANSLATORS:
+        reading, writing, tokenizer, decoding = TRANSLATORS[name]
+        task: Table = {"kind": "translation", "batch_tokens": 48}
+        data: Table = {"kind": "toy", "letters": 5, "max_length": 3, "train": 30, "valid": 2, "test": 3}
+        model = {"kind": "seq2seq", "width": 8, "encoder": reading, "decoder": writing}
+    else:
+        writing, tokenizer, more = WRITERS[name]
+        task = {"kind": "language", "context": 12, "batch_tokens": 48} | more
+        data = {"kind": "text", "train": str(place / "text.txt"), "valid_share": 0.2, "test_share": 0.2}
+        model, decoding = {"kind": "language_model", "width": 8, "decoder": writing}, {"kind": "sample"}
+    parts = {"data": data, "tokenizer": tokenizer, "model": model, "training": training, "decoding": decoding}
+    return {"name": name, "task": task, **parts}
 
 
 def victims(place: Path, only: str = "") -> dict[str, Path]:
     """All of them (or one), made in processes of their own: whoever forks later must have no threads."""
-    found = {stack: place / stack for stack in STACKS if only in ("", stack)}
-    for stack, folder in found.items():
+    found = {name: place / name for name in NAMES if only in ("", name)}
+    for name, folder in found.items():
         child = os.fork()
         if not child:
-            os._exit(_made(stack, folder))
-        assert os.waitpid(child, 0)[1] == 0, f"{stack}: could not be trained"
+            os._exit(_made(name, folder))
+        assert os.waitpid(child, 0)[1] == 0, f"{name}: could not be made"
     return found
 
 
-def _made(stack: str, folder: Path) -> int:
+def _made(name: str, folder: Path) -> int:
     try:
-        os.environ["REGARD_CACHE"] = str(folder.parent / "cache")
-        from regard.training.train import training
-        from regard.verbs import evaluate
-
-        file = folder.with_suffix(".toml")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(tomli_w.dumps(recipe(stack)))
-        list(training(str(file), out=folder, command="regard train"))
-        found = evaluate(folder)
-        from regard.run import Run
-
-        Run.open(folder).keep_scores(found.scores, step=2)
+        os.environ |= {"REGARD_CACHE": str(folder.parent / "cache"), "REGARD_COMPILED": "0"}
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        (folder.parent / "text.txt").write_text(TEXT)
+        if name == IMPORTED:
+            _import(folder)
+        else:
+            _train(name, folder)
     except BaseException:
         import traceback
 
         traceback.print_exc()
         return 1
     return 0
+
+
+def _train(name: str, folder: Path) -> None:
+    from regard.run import Run
+    from regard.training.train import training
+    from regard.verbs import evaluate
+
+    file = folder.with_suffix(".toml")
+    file.write_text(tomli_w.dumps(recipe(name, folder.parent)))
+    list(training(str(file), out=folder, command="regard train"))
+    Run.open(folder).keep_scores(evaluate(folder).scores, step=2)
+
+
+def _import(folder: Path) -> None:
+    """A model of another maker, with a tokenizer and a chat template of its own."""
+    sys.path.append(str(Path(__file__).parents[1] / "importing"))
+    from strangers import put, stranger
+
+    from regard.import_run import import_model
+
+    import_model(put(folder.with_name("stranger"), stranger("llama")), folder)
 
 
 def _opened(run: Path) -> object:
@@ -104,21 +137,42 @@ def _shown(run: Path) -> object:
     return (str(found), found._repr_html_(), found.curve(), found.scores())
 
 
-def verbs(scene: Scene) -> dict[str, Words]:
+def verbs(scene: Scene, name: str) -> dict[str, Words]:
     """What anybody might do with a run that a stranger gave them."""
     run, out = str(scene.run), scene.out
-    return {
+    text = str(scene.text)
+    told = [] if name in TRANSLATORS else [f"data.train={text}"]
+    return _uses(run, text, name) | {
         "open": _opened,
-        "translate": ["translate", run, "a b c", "d é \U0001f600"],
-        "translate int8": ["translate", run, "a b", "--int8", "--beam", "2", "--attention"],
-        "evaluate": ["evaluate", run, "--json"],
-        "resume": ["train", run, "--resume", "training.steps=3", "--quiet"],
-        "from": ["train", f"from={run}", "training.steps=1", "--out", str(out / "new"), "--quiet"],
+        "from": ["train", f"from={run}", *told, "training.steps=1", "--out", str(out / "new"), "--quiet"],
         "list": ["runs", str(scene.run.parent)],
         "show": ["runs", "show", run, "--out", str(out / "curve.csv")],
         "see": _shown,
         "pack": ["pack", run, "--out", str(out / "packed")],
         "describe": ["describe", str(scene.run / "recipe.toml")],
-        "plan": ["train", run, "--resume", "training.steps=3", "--dry-run"],
         "remove": ["runs", "remove", run, "--yes"],
     }
+
+
+def _uses(run: str, text: str, name: str) -> dict[str, Words]:
+    """What is not the same for every task; an imported model has no state to go on from, and no texts."""
+    going_on = ["train", run, "--resume", "training.steps=3"]
+    resumed: dict[str, Words] = {"resume": [*going_on, "--quiet"], "plan": [*going_on, "--dry-run"]}
+    evaluated: dict[str, Words] = {"evaluate": ["evaluate", run, "--json"]}
+    if name in TRANSLATORS:
+        translated: dict[str, Words] = {
+            "translate": ["translate", run, "a b c", "d é \U0001f600"],
+            "translate int8": ["translate", run, "a b", "--int8", "--beam", "2", "--attention"],
+        }
+        return translated | evaluated | resumed
+    written: dict[
+        str, Words
+    ] = {  # as JSON: a pipe gets what a model writes as it is, a terminal does not (test_writer)
+        "generate": ["generate", run, "The fox", "d é \U0001f600", "-n", "20", "--slide", "--no-chat", "--json"],
+        "generate int8": ["generate", run, "a b", "--int8", "--samples", "2", "--json", "-n", "9", "--no-chat"],
+        "score": ["score", run, "The fox says yes", "", "d é \U0001f600"],
+    }
+    if name == IMPORTED:
+        chat: Words = ["generate", run, "Who? <|im_end|>", "--chat", "--system", "Be brief.", "-n", "5", "--json"]
+        return written | {"chat": chat, "evaluate": ["evaluate", run, "--on", text, "--json"]}
+    return written | evaluated | resumed

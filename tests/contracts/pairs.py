@@ -6,7 +6,7 @@ from typing import Any
 
 from regard.model.menu import MENU
 
-from .small import Case, choices, small
+from .small import Case, choices, parts_inside, small
 
 STACKS = {"encoder": "seq2seq", "decoder": "language_model"}
 
@@ -20,6 +20,7 @@ class Pair(Case):
     pattern: str = ""
     kernel: str = ""
     positions: str = ""
+    inside: str = ""
 
 
 def kernels(attention: str) -> tuple[str, ...]:
@@ -27,16 +28,17 @@ def kernels(attention: str) -> tuple[str, ...]:
     return choices("attention", attention, "kernel") or ("",)
 
 
-def pair(stack: str, attention: str, pattern: str, kernel: str, positions: str) -> Pair:
+def pair(stack: str, attention: str, pattern: str, kernel: str, positions: str, inside: str = "", **parts: Any) -> Pair:
     table: dict[str, Any] = small(
         stack,
         "transformer",
-        attention=small("attention", attention, **({"kernel": kernel} if kernel else {})),
+        attention=small("attention", attention, **parts, **({"kernel": kernel} if kernel else {})),
         pattern=small("pattern", pattern),
         positions=small("positions", positions),
     )
-    name = "-".join(word for word in (stack, attention, pattern, kernel, positions) if word)
-    return Pair(name, small("model", STACKS[stack], **{stack: table}), stack, attention, pattern, kernel, positions)
+    name = "-".join(word for word in (stack, attention, pattern, kernel, positions, inside) if word)
+    model = small("model", STACKS[stack], **{stack: table})
+    return Pair(name, model, stack, attention, pattern, kernel, positions, inside)
 
 
 PAIRS = [
@@ -46,6 +48,15 @@ PAIRS = [
     for pattern, kernel, positions in product(MENU.parts["pattern"], kernels(attention), MENU.parts["positions"])
 ]
 
+INSIDE = [
+    pair(stack, attention, pattern, kernel, "none", within, **parts)
+    for stack in STACKS
+    for attention in MENU.parts["attention"]
+    for within, parts in parts_inside("attention", attention)
+    for pattern, kernel in product(("full", "causal"), kernels(attention))
+]
+"""Every attention with its own parts changed: in the plainest surroundings."""
+
 
 def of(stack: str) -> list[Pair]:
-    return [found for found in PAIRS if found.stack == stack]
+    return [found for found in [*PAIRS, *INSIDE] if found.stack == stack]

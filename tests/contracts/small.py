@@ -21,6 +21,7 @@ some = settings(few, max_examples=60)
 
 WIDTH, VOCABULARY = 24, 13
 SLOT = {slot.abstract: slot.name for slot in MENU}
+STACKS = ("encoder", "decoder")
 SIZES: dict[str, dict[str, int]] = {  # small numbers for the options that an entry has by these names
     "model": {
         "source_vocab_size": 11,
@@ -37,6 +38,7 @@ SIZES: dict[str, dict[str, int]] = {  # small numbers for the options that an en
     "decoder": {"layers": 2},
     "body": {"width": WIDTH, "patch": 4, "blocks": 1, "stages": 2},
     "attention": {"heads": 4, "kv_heads": 2, "hidden": 7},
+    "feature": {"features": 7},
     "pattern": {"width": 5, "first": 2},
     "positions": {"limit": 64},
     "mlp": {"hidden": 16, "experts": 3},
@@ -47,6 +49,7 @@ OTHERS: dict[str, dict[str, float]] = {  # other values for the numbers of the m
     "decoder": {"layers": 3, "kernel_size": 2, "dilation": 2, "dropout": 0.1},
     "body": {"patch": 2, "blocks": 2, "stages": 3},
     "attention": {"heads": 2, "kv_heads": 1, "hidden": 5, "dropout": 0.1, "head_width": 10, "bias": "inputs"},
+    "feature": {"features": 11},
     "pattern": {"width": 3, "first": 1},
     "positions": {"limit": 48, "base": 50.0},
     "norm": {"eps": 0.1},
@@ -140,19 +143,31 @@ def every(cases: list[Case]) -> Any:
 
 
 def variations(slot: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """An entry as it usually is, then with one of its parts or words changed at a time."""
+    """An entry as it usually is, then with one of its parts or words changed at a time; also a part of a part."""
     model = MENU.parts[slot][kind]
     usual = small(slot, kind)
     yield kind, usual
     for name, abstract in model.slots.items():
-        for other in MENU.parts[SLOT[abstract]]:
+        inner = SLOT[abstract]
+        for other in MENU.parts[inner]:
             if other != usual[name]["kind"]:
-                yield f"{kind}-{name}.{other}", small(slot, kind, **{name: small(SLOT[abstract], other)})
+                yield f"{kind}-{name}.{other}", small(slot, kind, **{name: small(inner, other)})
+            for within, parts in parts_inside(inner, other) if slot in STACKS else ():
+                yield f"{kind}-{name}.{other}-{within}", small(slot, kind, **{name: small(inner, other, **parts)})
     for name in model.model_fields:
         for choice in other_words(slot, kind, name):
             yield f"{kind}-{name}.{choice}", small(slot, kind, **{name: choice})
     if numbers := others(slot, kind):
         yield f"{kind}-others", small(slot, kind, **numbers)
+
+
+def parts_inside(slot: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each of an entry's own parts changed in turn."""
+    usual = small(slot, kind)
+    for name, abstract in MENU.parts[slot][kind].slots.items():
+        for other in MENU.parts[SLOT[abstract]]:
+            if other != usual[name]["kind"]:
+                yield f"{name}.{other}", {name: small(SLOT[abstract], other)}
 
 
 def others(slot: str, kind: str) -> dict[str, Any]:
@@ -169,9 +184,13 @@ def others(slot: str, kind: str) -> dict[str, Any]:
 
 
 def _second(slot: str, kind: str) -> Iterator[dict[str, Any]]:
-    """An entry with all its numbers changed and, in turn, each of its words; kernels are walked elsewhere."""
+    """An entry with all its numbers changed and, in turn, each of its words and parts; kernels are walked elsewhere."""
     words = [name for name in MENU.parts[slot][kind].model_fields if choices(slot, kind, name) and name != "kernel"]
     found = [{name: choice} for name in words for choice in other_words(slot, kind, name)]
+    for name, abstract in MENU.parts[slot][kind].slots.items():
+        inner = SLOT[abstract]
+        for other in MENU.parts[inner]:
+            found += [{name: part} for part in list(_second(inner, other)) or [small(inner, other)]]
     numbers = others(slot, kind)
     for words_changed in found or [{}] * bool(numbers):
         yield small(slot, kind, **numbers | words_changed)

@@ -131,7 +131,7 @@ def families() -> list[list[Pair]]:
     found: dict[tuple[str, ...], list[Pair]] = {}
     for pair in (pair for stack in STACKS for pair in of(stack)):
         if pair.refusal() is None and len(kernels(pair.attention)) > 1:
-            found.setdefault((pair.stack, pair.attention, pair.pattern, pair.positions), []).append(pair)
+            found.setdefault((pair.stack, pair.attention, pair.pattern, pair.positions, pair.inside), []).append(pair)
     return list(found.values())
 
 

@@ -34,7 +34,14 @@ from regard.run import Run
 
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 STEPS, EVERY = 250, 5
-TOGETHER = ("gru-additive", "transformer", "convolution")
+HEADS = {"kind": "multihead", "heads": 2}
+WRITERS = {
+    "gpt": {"kind": "transformer", "layers": 1, "attention": HEADS, "dropout": 0.1},
+    "lstm-carried": {"kind": "recurrent", "cell": "lstm", "dropout": 0.1},
+}
+ALONE = (*STACKS, *WRITERS)
+TOGETHER = ("gru-additive", "transformer", "convolution", "gpt", "lstm-carried")
+TEXT = "".join(f"The {n % 7}th fox says {n * n}: yes, no, 한국 or ö?\n" + "\n" * (n % 5 == 0) for n in range(400))
 
 
 class Victim:
@@ -45,7 +52,17 @@ class Victim:
         self.random = random.Random(seed)
         self.file = folder / f"{stack}.toml"
         folder.mkdir(parents=True)
-        table = recipe(stack, dropout=0.1, steps=STEPS, save_every=EVERY, validate_every=4 * EVERY, ema=0.9, keep=2)
+        said = {"steps": STEPS, "save_every": EVERY, "validate_every": 4 * EVERY, "ema": 0.9, "keep": 2}
+        table = recipe("elman" if stack in WRITERS else stack, dropout=0.1, **said)
+        if stack in WRITERS:
+            (folder / "text.txt").write_text(TEXT)
+            table |= {
+                "task": {"kind": "language", "context": 12, "batch_tokens": 60, "carry_state": "carried" in stack},
+                "data": {"kind": "text", "train": str(folder / "text.txt"), "valid_share": 0.1, "test_share": 0.1},
+                "tokenizer": {"kind": "characters"},
+                "model": {"kind": "language_model", "width": 16, "decoder": WRITERS[stack]},
+                "decoding": {"kind": "sample"},
+            }
         self.file.write_text(tomli_w.dumps(table))
 
     def start(self, name: str) -> "subprocess.Popen[bytes] | Forked":
@@ -54,7 +71,7 @@ class Victim:
         self.began = time.time_ns()
         resume = ["--resume"] if (out / "recipe.toml").is_file() else []
         words = ["train", str(self.file), "--out", str(out), *resume]
-        environment = {"OMP_NUM_THREADS": "1", "REGARD_CACHE": str(self.folder / "cache")}
+        environment = {"OMP_NUM_THREADS": "1", "REGARD_CACHE": str(self.folder / "cache"), "REGARD_COMPILED": "0"}
         with (self.folder / f"{name}.txt").open("ab") as said:
             if self.processes == 1:
                 return Forked(words, environment, said.fileno())
@@ -171,7 +188,7 @@ def main(kills: int, writes: int, pairs: int, place: Path, ledger: Ledger) -> No
     """Spread the kills over the stacks, first alone and then for two processes; tell the counts after each."""
     both = kills + pairs
     inside = [writes * kills // both, writes - writes * kills // both]
-    for processes, stacks, some, within in ((1, tuple(STACKS), kills, inside[0]), (2, TOGETHER, pairs, inside[1])):
+    for processes, stacks, some, within in ((1, ALONE, kills, inside[0]), (2, TOGETHER, pairs, inside[1])):
         many = len(stacks)
         for index, (stack, share, held) in enumerate(
             zip(stacks, shares(some, many), shares(within, many), strict=True)
