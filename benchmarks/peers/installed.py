@@ -11,6 +11,8 @@ NEEDS = {
     "torch-kept": ("torch", "torch"),
     "marian": ("transformers", "'transformers>=5,<6'"),
     "ctranslate2": ("ctranslate2", "ctranslate2==4.8.4 'transformers>=5,<6'"),
+    "huggingface": ("transformers", "'transformers>=5,<6'"),
+    "llama": ("llama_cpp", "llama-cpp-python==0.3.36 (from source: cmake, ninja and a C++ compiler)"),
     "joeynmt": ("joeynmt", "joeynmt==2.3.0 importlib_metadata sentencepiece==0.2.0 -c constraints.txt"),
 }
 
