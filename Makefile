@@ -18,7 +18,7 @@ demo: $(READY)
 	$(BIN)/regard demo --out out/demo
 
 test: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 slow: $(READY)
 	$(BIN)/pytest -m slow
