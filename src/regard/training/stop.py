@@ -48,7 +48,7 @@ class Stop:
         return 128 + (self.by or SIGINT)
 
     def ask(self, number: int) -> None:
-        """End after this step, or in the middle of a long one, with all saved; at once while there is nothing to save."""
+        """End after this step, or inside a long one, with everything saved; at once while there is nothing to save."""
         if not self.heeded:
             raise Interrupted(number)
         self.since = self.since if self.asked else monotonic()
