@@ -13,7 +13,7 @@ from regard.errors import InputError, RecipeError
 from regard.model.assembly import LanguageModel
 from regard.model.build import build
 from regard.recipe import Recipe
-from regard.tasks.language import Language
+from regard.tasks.language import Language, loss
 from regard.tasks.language.batches import TextBatch, window_batch
 from regard.tasks.language.loss import Reader, surprises
 from regard.tasks.task import Batch, Batches, Exam
@@ -167,6 +167,28 @@ def test_a_text_of_several_lanes_is_all_read(text: Path) -> None:
     found = Reader(12, 12, carries=True).read(model, task._streams["train"])
     assert found is not None
     assert len(task._streams["train"]) - 1 - found.tokens < 32
+
+
+def test_a_window_wider_than_any_text_costs_no_more_than_the_text(text: Path) -> None:
+    task, model = prepared(text)
+    stream = task._streams["valid"]
+    whole, wider = (Reader(width, width).read(model, stream) for width in (len(stream), 10**15))
+    assert whole is not None
+    assert whole == wider
+
+
+def test_large_models_read_less_at_a_time(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who wants it to end is heard soon; the figures stay what they are."""
+    task, model = prepared(text)
+    stream, asked = task._streams["valid"], list[int]()
+    few = Reader(12, 12).read(model, stream, stopped=lambda: bool(asked.append(1)))
+    monkeypatch.setattr(loss, "WORK", 12 * sum(parameter.numel() for parameter in model.parameters()))
+    often, asked = asked, []
+    many = Reader(12, 12).read(model, stream, stopped=lambda: bool(asked.append(1)))
+    assert len(asked) > 10 * len(often) > 0
+    assert few is not None
+    assert many is not None
+    assert (many.tokens, many.total) == (few.tokens, pytest.approx(few.total, rel=1e-6))
 
 
 def test_bits_compare_vocabularies(text: Path) -> None:

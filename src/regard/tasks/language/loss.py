@@ -90,8 +90,9 @@ class Reader:
         listener: Listener = SILENT,
     ) -> Foretold | None:
         """How well a text is foretold; None where somebody wanted it to end."""
-        sums, counts = torch.zeros(self.width, dtype=torch.float64), torch.zeros(self.width, dtype=torch.long)
         device, total = next(model.parameters()).device, len(stream) - 1 if most is None else min(most, len(stream) - 1)
+        width = max(1, min(self.width, total))  # a stranger's recipe may say anything
+        sums, counts = torch.zeros(width, dtype=torch.float64), torch.zeros(width, dtype=torch.long)
         memory = model.start(rows=self.lanes(total)) if self.carries else None
         tokens = min(TOKENS, WORK // max(1, sum(parameter.numel() for parameter in model.parameters())))
         for batch, known in self.batches(stream, most, tokens):
