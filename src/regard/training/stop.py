@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 HEARD = (SIGINT, SIGTERM, SIGHUP)
-PATIENCE = 2.0  # seconds that a step may still take once somebody has asked
+PATIENCE = 1.0  # seconds that a step may still take once somebody has asked
 
 
 class Interrupted(KeyboardInterrupt):
