@@ -1,10 +1,12 @@
 """What every recipe is in figures, without torch: as it was written down when Regard was made (`make generated`)."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from regard.disk import read_json
 from regard.disk.shelf import shelf
+from regard.recipe import Size
 from regard.recipe.read import read
 
 FILE = "figures.json"
@@ -50,7 +52,7 @@ def _of(name: str) -> Figures:
     return Figures(str(table.get("task", {}).get("kind", "")), found.tree.name, found.parameters, flops, tokens)
 
 
-def _learnt(name: str) -> tuple[int, dict[str, int]]:
+def _learnt(name: str) -> tuple[int, Mapping[str, Size]]:
     """Tokens of all epochs, on both sides, and the sizes that the data ask of the model."""
     from regard.listener import SILENT
     from regard.recipe import Recipe

@@ -33,7 +33,8 @@ class Base:
     """Sections whose outcome is taken over from it, such as its tokenizers."""
 
     def hand_over(self, task: Task) -> None:
-        """Give a task what was learnt for these sections."""
+        """Give a task what was learnt for these sections, and what goes with the weights anyway."""
+        task.follow(self.run.files)
         for section in self.sections:
             task.inherit(section, self.run.files)
 
@@ -50,6 +51,7 @@ class Base:
         anew = [*start.fresh]
         for section, parts in type(task).inherits.items():
             anew += parts if section not in self.sections else ()
+        anew += [] if start.parts else task.outgrown(self.run.files)
         fresh = [name for name in wanted if _in(name, anew) or (start.parts and not _in(name, start.parts))]
         taken = [name for name in wanted if name not in fresh]
         misfits = [name for name in taken if name not in there or there[name].shape != wanted[name].shape]
