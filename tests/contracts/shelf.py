@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from regard.disk.shelf import shelf
+from regard.model.assembly import ImageRestorer
 from regard.model.build import build
 from regard.model.mechanism import auxiliary_loss
 from regard.training.events import Step
@@ -70,12 +71,15 @@ def _driven(table: dict[str, Any], kind: torch.dtype | None) -> float:
     cost = torch.zeros(())
     for number in range(STEPS):
         torch.manual_seed(number)
-        size = (8, model.channels, model.size, model.size)
-        wanted = torch.randint(table["classes"], (8,), generator=chance)
+        size = (8, model.channels, *model.image_shape)
+        wanted = torch.randint(table.get("classes", 8), (8,), generator=chance)
         inputs = torch.randn(size, generator=chance) + wanted[:, None, None, None]
         with torch.autocast("cpu", kind, enabled=kind is not None):
             logits = model(inputs)
-        cost = F.cross_entropy(logits.float().flatten(0, -2), wanted.flatten())
+        if isinstance(model, ImageRestorer):
+            cost = F.mse_loss(logits.float(), wanted[:, None, None, None].expand(size).float())
+        else:
+            cost = F.cross_entropy(logits.float().flatten(0, -2), wanted.flatten())
         extra = auxiliary_loss(model)
         optimizer.zero_grad()
         (cost if extra is None else cost + extra).backward()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from regard.commands.recipe_figures import Figures
 
 MILLION = 1_000_000
-GROUPS = {"image_classifier": "Images"}
+GROUPS = {"image_classifier": "Images", "image_restorer": "Images"}
 UNTRAINED = "to build and describe; no task trains them yet"
 
 
