@@ -147,6 +147,7 @@ class _Writer:
         self.top = min(top, len(classifier.facts.classes))
         self.pictures = None if show is None else Pictures(classifier, show)
         self.done, self.warned = 0, Warned(heard, "classified", ("image", "images"))
+        self._only: InputError | None = None  # refused before all else: it may be all that there is to say
         self.form.head(self.top)
 
     def answer(self, asked: "list[Asked | InputError]") -> None:
@@ -157,9 +158,9 @@ class _Writer:
         self.heard.clear()
         for one in read:
             if isinstance(one, InputError):
-                self.form.refused(one)
-                self.warned.refuse(one.on_command_line)
+                self._refuse(one)
                 continue
+            self._say_only()
             classified = next(found)
             self.form.found(classified)
             if self.pictures is not None:
@@ -167,11 +168,27 @@ class _Writer:
         self.done += len(ready)
         self.heard.at("classifying", self.done)
 
+    def _refuse(self, error: InputError) -> None:
+        self.form.refused(error)
+        self._say_only()
+        if not self.done and not self.warned.any:
+            self._only = error
+        else:
+            self.warned.refuse(error.on_command_line)
+
+    def _say_only(self) -> None:
+        if self._only is not None:
+            self.warned.refuse(self._only.on_command_line)
+            self._only = None
+
     def end(self) -> None:
         """What there is to say behind all lines."""
-        if self.pictures is not None and self.pictures.drawn:
-            drawn = self.pictures.drawn
-            self.heard.say(f"look at {drawn[0]}" if len(drawn) == 1 else f"look at {len(drawn):,} pictures in {drawn[0].parent}")
+        if self._only is not None:
+            raise self._only
+        drawn = [] if self.pictures is None else self.pictures.drawn
+        if drawn:
+            some = f"{len(drawn):,} pictures in {drawn[0].parent}"
+            self.heard.say(f"look at {drawn[0] if len(drawn) == 1 else some}")
         self.warned.sum_up()
         if not self.done:
             self.heard.say("nothing was classified: there was no name")

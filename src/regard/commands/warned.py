@@ -25,6 +25,11 @@ class Warned:
         if self._counts[why] <= FIRST:
             self._listener.say(f"{place}: {why}")
 
+    @property
+    def any(self) -> bool:
+        """Whether there were such."""
+        return bool(self._refused or self._counts)
+
     def refuse(self, said: str) -> None:
         """One that was refused, in words of its own that name it."""
         self._refused += 1

@@ -6,7 +6,8 @@ from annotated_doc import Doc
 from pydantic import AfterValidator, Field
 
 from regard.datasets.images.fit import Fit
-from regard.recipe import Count, Positive
+from regard.model.options import Channels as AnyChannels
+from regard.recipe import Positive
 
 LARGEST = 4096  # pixels of a side
 CHANNELS = (1, 3)
@@ -24,7 +25,7 @@ ImageSize = Annotated[
     Side | Annotated[list[Side], Field(min_length=2, max_length=2)],
     Doc("Side of the square that every image is made into, in pixels, or [rows, columns]."),
 ]
-Channels = Annotated[Count, AfterValidator(_known), Doc("Numbers a pixel has: 3 for colour, 1 for grey.")]
+Channels = Annotated[AnyChannels, AfterValidator(_known)]
 Fitting = Annotated[
     Fit,
     Doc("How images of another shape become that: their middle (crop), all of them squashed, or with a margin (pad)."),
@@ -35,8 +36,3 @@ Mean = Annotated[
 Std = Annotated[
     list[Positive], Doc("What they are divided by then, a number a channel; none: the deviation of the images.")
 ]
-
-
-def sides(given: int | list[int]) -> tuple[int, int]:
-    """Rows and columns."""
-    return (given, given) if isinstance(given, int) else (given[0], given[1])

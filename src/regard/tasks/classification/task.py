@@ -13,6 +13,7 @@ from regard.datasets.images.pixels import pixels as made_into_pixels
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.model.assembly import ImageClassifier
+from regard.model.options import sides
 from regard.recipe import Count, Part, Share, Size, choose
 from regard.tasks.classification.augmentation import Augmentation
 from regard.tasks.classification.batches import ImageBatch, ImageBatches
@@ -22,7 +23,7 @@ from regard.tasks.classification.examining import examined
 from regard.tasks.classification.facts import FILE, Facts
 from regard.tasks.classification.loss import classification_loss
 from regard.tasks.classification.normalise import statistics
-from regard.tasks.classification.options import Channels, Fitting, ImageSize, Mean, Std, sides
+from regard.tasks.classification.options import Channels, Fitting, ImageSize, Mean, Std
 from regard.tasks.task import Exam, Kept, Loss, Task
 
 LEARNT: tuple[Split, ...] = ("train", "valid")
