@@ -3,6 +3,7 @@
 from regard.datasets.dates import Dates
 from regard.datasets.documents import Documents
 from regard.datasets.files import Files
+from regard.datasets.images import ImageFolder, Images
 from regard.datasets.numbers import Numbers
 from regard.datasets.pairs import Pairs
 from regard.datasets.phrases import Phrases
@@ -32,6 +33,7 @@ SLOTS = (
         "pydoc": Pydoc,
         "shakespeare": Shakespeare,
     }, default="text", hint=TEXT_HINT, yields_to="train"),
+    Slot("images", Images, "data: images to tell apart", {"folder": ImageFolder}, default="folder", yields_to="train"),
     Slot("tokenizer", TokenizerTrainer, "how text is cut", {
         "bpe": Bpe,
         "unigram": Unigram,

@@ -1,6 +1,6 @@
 """From an image to its class: any number of images, of any size, each with the likeliest classes and their p."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,25 +64,21 @@ class Classifier:
         found: list[Classified] = []
         for start in range(0, len(images), self.together):
             ready = np.stack([self.fitted(image) for image in images[start : start + self.together]])
-            chances = self.probabilities(torch.from_numpy(ready))
+            chances = self.log_probabilities(torch.from_numpy(ready)).exp()
             best = chances.topk(min(top, chances.shape[1]), 1)
             for name, values, places in zip(named[start:], best.values.tolist(), best.indices.tolist(), strict=False):
                 found.append(Classified(name, [self.facts.classes[place] for place in places], values))
         return found
 
     @torch.inference_mode()
-    def probabilities(self, images: UInt8[Tensor, "B C Y X"]) -> Float[Tensor, "B V"]:
-        """p of every class for images that are made ready."""
-        return self.logits(images).softmax(1).cpu()
-
-    def logits(self, images: UInt8[Tensor, "B C Y X"]) -> Float[Tensor, "B V"]:
-        """What the model says of each class, in whole numbers of precision."""
+    def log_probabilities(self, images: UInt8[Tensor, "B C Y X"]) -> Float[Tensor, "B V"]:
+        """log p of every class for images that are made ready."""
         device = next(self.model.parameters()).device
         with evaluating(self.model):
             found: Tensor = self.model(self.facts.normalised(images.to(device))).float()
         if not bool(found.isfinite().all()):
             raise NoNumbersError("the model's scores are no numbers any more, so no class can be chosen by them")
-        return found
+        return found.log_softmax(1).cpu()
 
     def look(self, image: NDArray[np.uint8]) -> Look:
         """Where it looks in an image (rows, columns, channels)."""
@@ -91,13 +87,3 @@ class Classifier:
         with evaluating(self.model):
             pixels = self.facts.normalised(ready[None].to(device))
             return looked(self.model, pixels, np.ascontiguousarray(ready.permute(1, 2, 0).numpy()))
-
-    @torch.inference_mode()
-    def read(
-        self, batches: Iterator[tuple[UInt8[Tensor, "B C Y X"], Tensor]], stopped: Callable[[], bool]
-    ) -> Iterator[tuple[Float[Tensor, "B V"], Tensor]]:
-        """Log p of every class for batches of images, with their labels; ends early if it is to be stopped."""
-        for images, labels in batches:
-            if stopped():
-                return
-            yield self.logits(images).log_softmax(1).cpu(), labels

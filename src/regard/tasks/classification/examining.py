@@ -27,15 +27,16 @@ def examined(classifier: Classifier, pixels: Pixels, exam: Exam) -> Classificati
     if exam.quick and len(rows) > QUICK:
         rows = np.linspace(0, len(pixels) - 1, QUICK).astype(np.int64)  # of all classes, however they are sorted
     start, costs, answers, chances, ranks = time.perf_counter(), list[Tensor](), [], [], []
-    for found, right in classifier.read(_batches(classifier, pixels, rows, exam), exam.stopped):
+    for images, right in _batches(classifier, pixels, rows, exam):
+        if exam.stopped():
+            return None
+        found = classifier.log_probabilities(images)
         own = found.gather(1, right[:, None])
         best = found.max(1)
         costs.append(-own[:, 0])
         answers.append(best.indices)
         chances.append(best.values.exp())
         ranks.append((found > own).sum(1))
-    if exam.stopped():
-        return None
     seconds = time.perf_counter() - start
     nothing = torch.zeros(0)
     cost, answer, chance, rank = (torch.cat([nothing, *some]).numpy() for some in (costs, answers, chances, ranks))
