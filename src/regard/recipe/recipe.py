@@ -147,7 +147,7 @@ def _with_shared(table: Mapping[str, Any], menu: Menu) -> Any:
     said = {key: task[key] for key in SAID_ONCE if key in task} if isinstance(task, Mapping) else {}
     told = {"kind": model} if isinstance(model, str) else model
     kind = told.get("kind") if said and isinstance(told, Mapping) else None
-    known = menu.parts["model"].get(kind) if isinstance(kind, str) else None
+    known = menu.slots["model"].parts.get(kind) if isinstance(kind, str) else None
     more = {} if known is None else {key: one for key, one in said.items() if key in known.model_fields}
     return more | dict(told) if more else model
 
