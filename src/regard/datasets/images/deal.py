@@ -23,7 +23,7 @@ def held_out(entries: Sequence[Entry], shares: tuple[float, float], seed: int) -
 
 
 def fewer(entries: Sequence[Entry], limit: int, seed: int) -> set[int]:
-    """The numbers of so many entries, each class in proportion. Those of a smaller limit are among those of a larger."""
+    """The numbers of so many entries, each class in proportion. A smaller limit gives some of those of a larger."""
     classes: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for entry in entries:
         classes[entry.label].append((dice(seed, "limit", entry.digest.hex(), str(entry.number)), entry.number))
@@ -44,5 +44,6 @@ def _by_class(entries: Sequence[Entry], seed: int) -> dict[str, list[bytes]]:
     for digest, label in first.items():
         classes[label].append(digest)
     return {
-        label: sorted(digests, key=lambda digest: dice(seed, digest.hex())) for label, digests in sorted(classes.items())
+        label: sorted(digests, key=lambda digest: dice(seed, digest.hex()))
+        for label, digests in sorted(classes.items())
     }

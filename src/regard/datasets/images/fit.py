@@ -21,12 +21,12 @@ def fitted(pixels: PixelArray, shape: Shape, channels: int, fit: Fit) -> PixelAr
     """
     if channels not in (1, 3):
         raise ValueError(f"channels: wanted 1 (grey) or 3 (colours), given {channels}")
-    grey = pixels.shape[2] == 1
-    image = Image.fromarray(pixels[:, :, 0] if grey else pixels)
-    if channels == 1 and not grey:
-        image = image.convert("L")
-    sized = np.asarray(_sized(image, shape, fit))
-    rows = sized[None] if sized.ndim == 2 else sized.transpose(2, 0, 1)
+    grey, sized = pixels.shape[2] == 1, pixels
+    if pixels.shape[:2] != shape or (channels == 1 and not grey):
+        image = Image.fromarray(pixels[:, :, 0] if grey else pixels)
+        image = image.convert("L") if channels == 1 and not grey else image
+        sized = np.asarray(_sized(image, shape, fit)).reshape(*shape, -1)
+    rows = sized.transpose(2, 0, 1)
     return np.repeat(rows, 3, 0) if channels == 3 and grey else np.ascontiguousarray(rows)
 
 

@@ -30,8 +30,8 @@ Fate = tuple[Entry, str]
 class ImageFolder(Images):
     """Your own images: a folder for each class, such folders in a .zip or .tar, a .parquet or a .csv; one or many.
 
-    Folders `train`, `val` and `test` around those of the classes are the splits; without, a share of every class is held
-    out. Equal images never part: what validation or test has is not learnt.
+    Folders `train`, `val` and `test` around those of the classes are the splits; without, a share of every class is
+    held out. Equal images never part: what validation or test has is not learnt.
     """
 
     more_held_out = "raise data.valid_share or name images in data.valid"
@@ -161,7 +161,9 @@ class ImageFolder(Images):
     @cached_property
     def _held(self) -> dict[bytes, Split]:
         """What is held out of the training images, by content."""
-        valid, test = (share if self._is_held_out(split) else 0.0 for split, share in zip(SPLITS[1:], self.shares, strict=True))
+        valid, test = (
+            share if self._is_held_out(split) else 0.0 for split, share in zip(SPLITS[1:], self.shares, strict=True)
+        )
         return held_out(self._alone("train"), (valid, test), self.seed) if valid or test else {}
 
     def _is_held_out(self, split: Split) -> bool:

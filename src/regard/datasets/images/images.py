@@ -42,9 +42,8 @@ def note_classes(report: Report, counts: Mapping[str, int], split: Split) -> Non
     else:
         times = most / least
         factor = f"{times:,.0f}" if times >= 10 else f"{times:.1f}"
-        report.notes.append(
-            f"{len(there):,} classes; the largest ({many!r}, {most:,}) is {factor} times the smallest ({few!r}, {least:,})"
-        )
+        ends = f"the largest ({many!r}, {most:,}) is {factor} times the smallest ({few!r}, {least:,})"
+        report.notes.append(f"{len(there):,} classes; {ends}")
     missing = [label for label, count in counts.items() if not count]
     if missing:
         report.notes.append(f"none of {some(missing)}")

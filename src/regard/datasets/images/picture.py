@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import ExifTags, Image
+from PIL import ExifTags, Image, UnidentifiedImageError
 
 from regard.disk import read_bytes
 from regard.errors import InputError
@@ -71,7 +71,7 @@ def open_picture(image: Path | bytes, named: str = "") -> PixelArray:
         raise
     except Image.DecompressionBombError as error:
         raise UnreadError(named, HUGE) from error
-    except Image.UnidentifiedImageError as error:
+    except UnidentifiedImageError as error:
         raise UnreadError(named, NO_IMAGE) from error
     except MemoryError as error:
         raise UnreadError(named, "too large for this machine's memory") from error
@@ -142,8 +142,8 @@ def _is_grey(image: Image.Image) -> bool:
 
 
 def _scaled(numbers: NDArray[np.generic], named: str) -> PixelArray:
-    """Brightness in more than 8 bits. What white is follows from the type or, where that does not say, from the numbers:
-    1, 255 or 65,535 is the least of these that holds them all; any others lie between their least and their largest."""
+    """Brightness in more than 8 bits. What is white follows from the type or, where that does not say, from the
+    numbers: the least of 1, 255 and 65,535 that holds them all, or else the largest of them, the least being black."""
     bright = numbers.astype(np.float64)
     if not np.isfinite(bright).all():
         raise UnreadError(named, ODD, "numbers that are none")

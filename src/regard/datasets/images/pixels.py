@@ -58,7 +58,7 @@ class Pixels:
         return np.bincount(self.labels, minlength=len(self.classes))
 
 
-def pixels(
+def pixels(  # noqa: PLR0917  (an order of six parts, and who wants to know)
     images: Images,
     split: Split,
     shape: Shape,
@@ -160,9 +160,8 @@ def _decode(made: _Order, part: Path, listener: Listener) -> Report:
                 report.drop_kept(UNKNOWN, number, picture.name)
             else:
                 pixels.write(fitted(picture.pixels, made.shape, made.channels, made.fit).tobytes())
-                names.write(name := picture.name.encode())
                 labels.append(place)
-                ends.append(len(name) + (ends[-1] if ends else 0))
+                ends.append(names.write(picture.name.encode()) + (ends[-1] if ends else 0))
             if report.read % EVERY == 0:
                 listener.at(work, report.read, total)
         for name, numbers in ((LABELS, labels), (ENDS, ends)):

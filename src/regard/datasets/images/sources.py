@@ -72,7 +72,7 @@ class Source(ABC):
     def listed(self, name: str, at: int = 0, size: int = 0, bad: str = "") -> Iterator[Entry]:
         """An entry by its name inside the source, unless it is hidden, or is no image by its name."""
         parts = [part for part in name.split("/") if part not in ("", ".")]
-        if not parts or any(part.startswith(".") and part != ".." or part == "__MACOSX" for part in parts):
+        if not parts or any(_is_hidden(part) for part in parts):
             return
         plain = "/".join(parts)
         if os.path.splitext(plain)[1].lower() not in endings():
@@ -81,6 +81,10 @@ class Source(ABC):
         if ".." in parts or name.startswith("/") or "\0" in name:
             bad = OUTSIDE
         yield Entry(plain, at, size, bad=bad if is_text(plain) else NOT_UTF8)
+
+
+def _is_hidden(part: str) -> bool:
+    return (part.startswith(".") and part != "..") or part == "__MACOSX"
 
 
 def stamp(path: Path) -> list[int]:
@@ -94,7 +98,7 @@ def stamp(path: Path) -> list[int]:
 
 def is_text(name: str) -> bool:
     """Whether a name can be written down."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def shown(name: str) -> str:

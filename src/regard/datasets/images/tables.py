@@ -133,7 +133,9 @@ class Parquet(Source):
                 table = ParquetFile(file, pre_buffer=False)
                 groups = (table.metadata.row_group(number) for number in range(table.metadata.num_row_groups))
                 if max((group.total_byte_size for group in groups), default=0) > MOST_GROUP:
-                    raise InputError(f"{self.path}: a group of its rows is over {MOST_GROUP >> 30} GiB; write smaller ones")
+                    raise InputError(
+                        f"{self.path}: a group of its rows is over {MOST_GROUP >> 30} GiB; write smaller ones"
+                    )
                 yield table
             except (ArrowException, OSError) as error:
                 raise InputError(f"{self.path}: cannot be read: {str(error).splitlines()[0][:200]}") from error

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
-from typing import Any
+from typing import IO, Any, cast
 
 from regard.datasets.images.picture import CUT_OFF, LARGE, MOST_BYTES, UnreadError
 from regard.datasets.images.sources import LINK, NO_FILE, Content, Entry, Source
@@ -23,10 +23,10 @@ class Tar(Source):
     """A tar archive, plain or packed as .gz or .xz."""
 
     def entries(self) -> Iterator[Entry]:
-        with self._open() as file, tarfile.open(fileobj=_Heads(file), mode="r:") as archive:
+        with self._open() as file, tarfile.open(fileobj=cast(IO[bytes], _Heads(file)), mode="r:") as archive:
             number = 0
             while (member := archive.next()) is not None:
-                archive.members = []  # else all are held
+                archive.members = []  # type: ignore[attr-defined]  # else all are held
                 number += 1
                 self.counted(number)
                 if member.offset_data + member.size > MOST_UNPACKED:

@@ -23,7 +23,7 @@ class Tree(Source):
             if inside is None:
                 yield Entry(folder, bad=CIRCLE)
                 continue
-            deeper = []
+            deeper = list[str]()
             for each in inside:
                 number += 1
                 self.counted(number)
