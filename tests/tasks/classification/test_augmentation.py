@@ -203,6 +203,12 @@ def test_with_both_half_of_the_images_are_cut_and_half_laid_over() -> None:
     assert torch.equal(drawn.partner, (torch.arange(1000) + 1) % 1000)
 
 
+@pytest.mark.parametrize("name", ["mixup", "cutmix"])
+def test_a_share_that_chance_cannot_draw_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}: 0.001 is as good as none"):
+        Random(**{name: 0.001})
+
+
 def test_draws_of_some_rows_are_those_rows() -> None:
     drawn = Draws({"a": torch.arange(5)})
     assert drawn.rows(torch.tensor([3, 0]))["a"].tolist() == [3, 0]
