@@ -5,7 +5,6 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from contracts.small import unchecked
 from PIL import Image
 from small_images import CLASSES, drawn, put, recipe
-from spoken import regard, refused
+from spoken import refused, regard
 
 import regard as package
 from regard.errors import InputError
@@ -22,12 +21,12 @@ from regard.verbs import evaluate
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A classifier that has learnt its few classes."""
     place = tmp_path_factory.mktemp("classifier")
     with unchecked():
         list(training(recipe(put(place / "data", 20), training={"steps": 30}), out=place / "run"))
-    yield place / "run"
+    return place / "run"
 
 
 @pytest.fixture
@@ -67,7 +66,7 @@ def test_tables_and_json_are_for_machines(run: Path, photos: Path) -> None:
     done = regard("classify", str(run), str(photos / "up"), "--json", "-k", "9")
     first, second = map(json.loads, done.lines)
     assert first == {"refused": f"{photos}/up/70.png: no image"}
-    assert [one["class"] for one in second["classes"]][0] == "up"
+    assert second["classes"][0]["class"] == "up"
     assert len(second["classes"]) == 3
     assert done.code == 3
     assert done.err.splitlines()[-1] == "regard: 1 image was not classified"
@@ -194,7 +193,10 @@ def test_only_a_classifier_classifies(tmp_path: Path, photos: Path, run: Path, t
     refused(2, "cannot be changed once a run is trained", "evaluate", str(run), "task.size=3")
 
 
-@pytest.mark.parametrize("given", [None, 3, [None], [np.zeros((2, 2, 2), np.uint8)], [np.zeros((4, 4))], np.zeros((0, 3), np.uint8)])
+NO_IMAGES = [None, 3, [None], [np.zeros((2, 2, 2), np.uint8)], [np.zeros((4, 4))], np.zeros((0, 3), np.uint8)]
+
+
+@pytest.mark.parametrize("given", NO_IMAGES)
 def test_what_is_no_image_in_python_is_refused(given: object, run: Path) -> None:
     with pytest.raises(InputError, match="wanted|empty"):
         package.classify(run, given)  # type: ignore[arg-type]

@@ -31,9 +31,11 @@ def classify(
     run: Annotated[Path, typer.Argument(help="A run folder of a classifier.", autocompletion=complete_runs)],
     image: Annotated[
         list[str] | None,
-        typer.Argument(help="Images, folders of them, or patterns such as 'photos/*.jpg'; a pipe of names if not said."),
+        typer.Argument(
+            help="Images, folders, archives or patterns such as 'photos/*.jpg'; a pipe of names if not said."
+        ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many classes of each image, likeliest first.")] = 3,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many classes of each, likeliest first.")] = 3,
     show: Annotated[
         Path | None,
         typer.Option(help="Draw where it looked: a picture (.png, .svg, .pdf), or a folder for those of many images."),

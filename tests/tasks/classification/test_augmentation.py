@@ -86,7 +86,7 @@ def test_colours_do_what_they_say() -> None:
     grey = C.saturation(pixels, none)
     torch.testing.assert_close(grey[:, 0], grey[:, 2])
     torch.testing.assert_close(grey[:, :1], (pixels * torch.tensor(C.WEIGHTS)[:, None, None]).sum(1, keepdim=True))
-    assert {round(value, 5) for value in C.posterize(pixels, torch.full((5,), 3.0)).unique().tolist()} == {0.0, 0.5, 1.0}
+    assert C.posterize(pixels, torch.full((5,), 3.0)).unique().tolist() == [0.0, 0.5, 1.0]
     torch.testing.assert_close(C.solarize(pixels, none), 1 - pixels)
     torch.testing.assert_close(C.solarize(pixels, torch.ones(5)), pixels)
     wide = C.autocontrast(pixels * 0.3 + 0.2)

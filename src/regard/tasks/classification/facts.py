@@ -23,8 +23,8 @@ SCALE = 100.0  # of means, and of one by a deviation: pixels are between 0 and 1
 
 @dataclass(frozen=True)
 class Facts:
-    """Names of classes in the order of the logits, the shape of images (rows, columns), their channels, how others are
-    made to fit, mean and deviation of each channel for pixels between 0 and 1, and the training images of each class."""
+    """Names of classes in the order of the logits; shape (rows, columns) and channels of images, and how others are made
+    to fit; mean and deviation of each channel, for pixels between 0 and 1; the training images of each class."""
 
     classes: tuple[str, ...]
     shape: tuple[int, int]
@@ -101,4 +101,3 @@ def _figures(given: Any, name: str, count: int) -> tuple[float, ...]:
     if not all(abs(one) <= SCALE and isfinite(one) for one in given):
         raise InputError(f"{FILE}: damaged: {name}: {given!r:.60} are none of pixels between 0 and 1")
     return tuple(map(float, given))
-

@@ -38,9 +38,7 @@ def classification_loss(
     return Loss(total.sum(), plain.sum())
 
 
-def _varied(
-    batch: ImageBatch, augmentation: Augmentation
-) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"]]:
+def _varied(batch: ImageBatch, augmentation: Augmentation) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"]]:
     """The images to learn from, between 0 and 1, and how much of each is its own."""
     assert batch.draws is not None
     pixels = augmentation.vary(batch.images.float() / 255, batch.draws.each)

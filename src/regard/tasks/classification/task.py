@@ -1,12 +1,11 @@
 """The task of classification: images in, the name of what they show out."""
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Data, Report, Split, note_few, note_untested
+from regard.datasets.data import Report, Split, note_few, note_untested
 from regard.datasets.images import ImageFolder, Images
 from regard.datasets.images.pixels import Pixels
 from regard.datasets.images.pixels import pixels as made_into_pixels
@@ -123,10 +122,6 @@ class Classification(Task):
 
     def sizes(self) -> dict[str, Size]:
         return {"classes": len(self.facts.classes), "channels": self.facts.channels, "size": self.facts.size}
-
-    @classmethod
-    def expected(cls, recipe: Mapping[str, Any]) -> dict[str, Size]:
-        return {}  # what [task] says of images is said of the model, too
 
     def files(self) -> dict[str, bytes]:
         return {FILE: self.facts.file()}

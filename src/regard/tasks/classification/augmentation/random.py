@@ -18,7 +18,6 @@ from regard.tasks.classification.augmentation.boxes import boxes, coverings, ins
 from regard.tasks.classification.augmentation.geometry import shifted
 from regard.tasks.classification.augmentation.policy import OPERATIONS, operated
 
-
 Far = Annotated[int, Field(ge=0, le=4096)]
 Few = Annotated[int, Field(ge=0, le=16)]
 Alpha = Annotated[float, Field(ge=0, le=100)]
@@ -53,7 +52,7 @@ class Random(Augmentation):
         ] = 0.0,
         cutmix: Annotated[
             Alpha,
-            Doc("A rectangle from another image, its size drawn with this α; with mixup, half of them each; 0 is never."),
+            Doc("A rectangle from another image, its size drawn with this α; with mixup, half each; 0 is never."),
         ] = 0.0,
         erase: Annotated[Share, Doc("Share of images of which a rectangle is covered by their mean colour.")] = 0.0,
     ) -> None:
