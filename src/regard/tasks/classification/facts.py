@@ -23,8 +23,8 @@ SCALE = 100.0  # of means, and of one by a deviation: pixels are between 0 and 1
 
 @dataclass(frozen=True)
 class Facts:
-    """Names of classes in the order of the logits; shape (rows, columns) and channels of images, and how others are made
-    to fit; mean and deviation of each channel, for pixels between 0 and 1; the training images of each class."""
+    """Names of classes in the order of the logits; shape (rows, columns) and channels of images, how others are made to
+    fit; mean and deviation of each channel, for pixels between 0 and 1; the training images of each class."""
 
     classes: tuple[str, ...]
     shape: tuple[int, int]
