@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from regard.commands.asked import Asked as Line
     from regard.tasks.classification import Classified, Classifier
     from regard.tasks.classification.asked import Asked
 
@@ -63,13 +64,13 @@ def classify(
         classifier = classifier_of(opened(run, device=device, int8=int8, listener=heard))
         writer = _Writer(classifier, heard, top, _Form(json, csv), show)
         for some in names:
-            asked = (one for name in some for one in _images(name))
+            asked = (one for name in some for one in ([name] if isinstance(name, InputError) else _images(name)))
             while group := list(islice(asked, min(TOGETHER, classifier.together))):
                 writer.answer(group)
         writer.end()
 
 
-def _names(typed: list[str]) -> Iterator[list[str]]:
+def _names(typed: list[str]) -> Iterator[list[str | InputError]]:
     """Names of images, folders and archives: those that were typed, or those of a pipe as they come."""
     from regard.commands.asked import asked_lines
     from regard.commands.waiting import waiting
@@ -80,9 +81,17 @@ def _names(typed: list[str]) -> Iterator[list[str]]:
     if typed and typed != [PIPE]:
         for name in typed:
             check_name(name)
-        return iter([typed])
-    lines = asked_lines([], [Path(PIPE)] if typed else [], "images", "classify")
-    return ([line.text for line in some if line.text.strip()] for some in waiting(lines, TOGETHER))
+        return iter([[*typed]])
+    if not typed and sys.stdin.isatty():
+        raise InputError(
+            "nothing to classify: name an image, a folder or an archive of images, or send names by a pipe"
+        )
+    lines = asked_lines([], [Path(PIPE)], "images", "classify")
+    return ([_name(line) for line in some if line.text.strip() or line.refused] for some in waiting(lines, TOGETHER))
+
+
+def _name(line: "Line") -> str | InputError:
+    return InputError(f"{line.place}: {line.refused}") if line.refused else line.text
 
 
 def _images(name: str) -> "Iterator[Asked | InputError]":

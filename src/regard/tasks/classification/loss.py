@@ -2,7 +2,7 @@
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.assembly import ImageClassifier
@@ -17,37 +17,38 @@ def classification_loss(
 ) -> Loss:
     """Σ −log p of the class of every image; where two are mixed, of both, each by its share.
 
-    An image that is only looked at is not varied.
+    A model that does not learn sees images as they are.
     """
-    labels = batch.labels[: batch.rows]
+    share = None
     if batch.draws is None or not model.training:
-        logits = model(facts.normalised(batch.images[: batch.rows])).float()
-        return Loss(_costs(logits, labels, label_smoothing).sum(), _costs(logits.detach(), labels).sum())
-    with torch.no_grad(), torch.autocast(batch.images.device.type, enabled=False):
-        pixels, share = _varied(batch, augmentation)
-        inputs = facts.scaled(pixels)
+        inputs = facts.normalised(batch.images[: batch.rows])
+    else:  # pixels are numbers of their own precision, whatever the model computes in
+        with torch.no_grad(), torch.autocast(batch.images.device.type, enabled=False):
+            pixels, share = _varied(batch, augmentation)
+            inputs = facts.scaled(pixels)
     logits = model(inputs).float()
-    partner = batch.draws.partner
-    if partner is None:
-        return Loss(_costs(logits, labels, label_smoothing).sum(), _costs(logits.detach(), labels).sum())
-    others = batch.labels[partner.to(batch.labels.device)]
-    total, plain = (
-        share * _costs(scores, labels, smoothing) + (1 - share) * _costs(scores, others, smoothing)
-        for scores, smoothing in ((logits, label_smoothing), (logits.detach(), 0.0))
-    )
-    return Loss(total.sum(), plain.sum())
+    return Loss(_cost(logits, batch, share, label_smoothing), _cost(logits.detach(), batch, share))
 
 
-def _varied(batch: ImageBatch, augmentation: Augmentation) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"]]:
-    """The images to learn from, between 0 and 1, and how much of each is its own."""
+def _varied(
+    batch: ImageBatch, augmentation: Augmentation
+) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"] | None]:
+    """The images to learn from, between 0 and 1, and how much of each is its own where they are mixed."""
     assert batch.draws is not None
     pixels = augmentation.vary(batch.images.float() / 255, batch.draws.each)
     own, partner = pixels[: batch.rows], batch.draws.partner
     if partner is None:
-        return own, own.new_ones(batch.rows)
+        return own, None
     drawn = {name: drawn[: batch.rows] for name, drawn in batch.draws.each.items()}
     return augmentation.mix(own, pixels[partner.to(pixels.device)], drawn)
 
 
-def _costs(logits: Float[Tensor, "B V"], labels: Int[Tensor, "B"], smoothing: float = 0.0) -> Float[Tensor, "B"]:
-    return F.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing)
+def _cost(
+    logits: Float[Tensor, "B V"], batch: ImageBatch, share: Float[Tensor, "B"] | None, smoothing: float = 0.0
+) -> Float[Tensor, ""]:
+    own = F.cross_entropy(logits, batch.labels[: batch.rows], reduction="none", label_smoothing=smoothing)
+    if share is None or batch.draws is None or batch.draws.partner is None:
+        return own.sum()
+    others = batch.labels[batch.draws.partner.to(batch.labels.device)]
+    theirs = F.cross_entropy(logits, others, reduction="none", label_smoothing=smoothing)
+    return (share * own + (1 - share) * theirs).sum()

@@ -65,6 +65,8 @@ class Classification(Task):
                 raise ValueError(f"{name}: {len(given)} numbers for {channels} channels")
         self.data, self.augmentation = data.build(), augmentation.build()
         self.shape, self.channels, self.fit = sides(size), channels, fit
+        if kept is not None:  # which is what the model has learnt
+            self.shape, self.channels, self.fit = self.facts.shape, self.facts.channels, self.facts.fit
         self.batch_images, self.label_smoothing, self.balanced = batch_images, label_smoothing, balanced
         self.mean, self.std = mean, std
         self._pixels: dict[Split, tuple[Pixels, Report]] = {}
