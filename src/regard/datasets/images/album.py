@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from regard.datasets.images.layout import lay_out
-from regard.datasets.images.picture import UnreadError
+from regard.datasets.images.picture import EMPTY, UnreadError
 from regard.datasets.images.sources import Entry, Source
 from regard.errors import InputError
 from regard.listener import Listener
@@ -52,8 +52,8 @@ class Album:
         good = [entry for entry in self.entries if not entry.bad]
         listener.at(READING, 0, len(good))
         for done, (entry, content) in enumerate(self.contents(good), 1):
-            if isinstance(content, UnreadError):
-                entry.bad = content.why
+            if isinstance(content, UnreadError) or not content:
+                entry.bad = content.why if isinstance(content, UnreadError) else EMPTY
             else:
                 entry.digest = blake2b(content, digest_size=16).digest()
             if done % EVERY == 0 or done == len(good):

@@ -1,6 +1,6 @@
 """Images from the user's own files."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -197,13 +197,14 @@ class ImageFolder(Images):
 
     def _nothing(self, split: Split) -> str:
         named, fates = ", ".join(self.named[split]), self._fate(split)
-        why = Counter(why for _, why in fates)
         if not fates:
             return f"{named}: no {split} images in it; wanted are folders of images, one for each class"
-        if why[NO_CLASS] == len(fates):
+        if all(why == NO_CLASS for _, why in fates):
             return f"{named}: no class folders in it; put the images of each class into a folder of its own"
-        first = next(entry for entry, each in fates if each == why.most_common(1)[0][0])
-        return f"{named}: none of its {len(fates):,} images is left: {', '.join(why)} ({shown(first.name)}, …)"
+        report = Report(files=self.files(split))
+        for entry, each in fates:
+            report.drop(each, entry.number, shown(entry.name))
+        return f"{named}: no image is left: {report}"
 
     def count(self, split: Split) -> int:
         return len(self._kept(split)) if self._albums else 0
