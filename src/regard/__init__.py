@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from regard.calls.data import DataList, data
     from regard.calls.runs import RunList, pack, runs
     from regard.calls.training import plan, train
-    from regard.calls.use import align, evaluate, generate, look, score, translate
+    from regard.calls.use import align, classify, evaluate, generate, look, score, translate
     from regard.errors import DivergedError, FailedError, InputError, RecipeError, RegardError
     from regard.import_run import import_model
     from regard.listener import Listener
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from regard.run import Run
     from regard.run.curve import Curve
     from regard.run.overview import Overview
+    from regard.tasks.classification import Classified
     from regard.tasks.language.generator import Generated
     from regard.tasks.language.scorer import ScoredText
     from regard.tasks.task import Evaluation, Table
@@ -44,7 +45,7 @@ _PLACES = {
     "regard.calls.data": ("DataList", "data"),
     "regard.calls.runs": ("RunList", "pack", "runs"),
     "regard.calls.training": ("plan", "train"),
-    "regard.calls.use": ("align", "evaluate", "generate", "look", "score", "translate"),
+    "regard.calls.use": ("align", "classify", "evaluate", "generate", "look", "score", "translate"),
     "regard.errors": ("DivergedError", "FailedError", "InputError", "RecipeError", "RegardError"),
     "regard.import_run": ("import_model",),
     "regard.listener": ("Listener",),
@@ -57,6 +58,7 @@ _PLACES = {
     "regard.run": ("Run",),
     "regard.run.curve": ("Curve",),
     "regard.run.overview": ("Overview",),
+    "regard.tasks.classification": ("Classified",),
     "regard.tasks.language.generator": ("Generated",),
     "regard.tasks.language.scorer": ("ScoredText",),
     "regard.tasks.task": ("Evaluation", "Table"),
@@ -70,6 +72,7 @@ _PLACES = {
 
 __all__ = [
     "Alignment",
+    "Classified",
     "Curve",
     "DataList",
     "Description",
@@ -103,6 +106,7 @@ __all__ = [
     "align",
     "bench",
     "build",
+    "classify",
     "data",
     "describe",
     "evaluate",

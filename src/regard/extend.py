@@ -25,7 +25,7 @@ from regard.datasets.tokenizer import Tokenizer, TokenizerTrainer
 from regard.datasets.tokenizer.trainer import ByteTrainer
 from regard.decoding.search import Search
 from regard.listener import Listener
-from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq, SequenceRegressor
+from regard.model.assembly import Assembly, ImageClassifier, ImageRestorer, LanguageModel, Seq2Seq, SequenceRegressor
 from regard.model.attention import Attention, Pattern, Site
 from regard.model.attention.kernels import Kernel, attend, weights
 from regard.model.attention.view import View
@@ -60,6 +60,7 @@ __all__ = [
     "File",
     "ImageBody",
     "ImageClassifier",
+    "ImageRestorer",
     "Kept",
     "Kernel",
     "LanguageModel",

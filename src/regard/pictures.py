@@ -49,26 +49,36 @@ def canvas(width: float, height: float) -> "tuple[Figure, Axes]":
 
 def panels(width: float, height: float, count: int) -> "tuple[Figure, list[Axes]]":
     """An empty picture of so many parts side by side, in inches."""
+    figure, (row,) = sheet(width, height, 1, count)
+    return figure, row
+
+
+def sheet(width: float, height: float, rows: int, columns: int) -> "tuple[Figure, list[list[Axes]]]":
+    """An empty picture of so many rows of parts, in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")  # not pyplot's: a notebook keeps its own settings
-    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+    return figure, [list(row) for row in figure.subplots(rows, columns, squeeze=False)]
 
 
 def write(figure: "Figure", path: str | Path, listener: Listener | None = None) -> Path:
     """As PNG, SVG or PDF, by its ending. Whoever listens is told of letters that no font here has; else it is a
     Python warning."""
     path = check_ending(path)
-    content, missing = _drawn(figure, path.suffix, [USUAL])
-    fonts, without = _fonts_for(missing) if missing else ([], "")
-    if fonts:
-        content, _ = _drawn(figure, path.suffix, [USUAL, *fonts])
+    content, without = rendered(figure, path.suffix)
     path.parent.mkdir(parents=True, exist_ok=True)
     put(path, content)
     if without:
         said = _boxes(path, without)
         warn(said, stacklevel=3) if listener is None else listener.say(said)
     return path
+
+
+def rendered(figure: "Figure", ending: str) -> tuple[bytes, str]:
+    """What such a file holds, drawn with fonts of this machine, and the letters that none of them has."""
+    content, missing = _drawn(figure, ending, [USUAL])
+    fonts, without = _fonts_for(missing) if missing else ([], "")
+    return (_drawn(figure, ending, [USUAL, *fonts])[0] if fonts else content), without
 
 
 def _drawn(figure: "Figure", ending: str, fonts: list[str]) -> tuple[bytes, str]:

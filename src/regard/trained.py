@@ -19,6 +19,7 @@ from regard.recipe import Recipe
 from regard.recipe.override import Override
 from regard.recipe.plugins import check_needs
 from regard.recipe.read import keys, put
+from regard.recipe.recipe import shown_size
 from regard.run import Run
 from regard.run.pack import pack as packed
 from regard.tasks.task import Task
@@ -81,10 +82,10 @@ def open_run(
     model: Assembly = fitted(recipe.model, checkpoint.shapes())
     task: Task = recipe.wants("task").build(run.files)
     for key, size in task.sizes().items():
-        if getattr(recipe.model, key) != size:
-            raise InputError(
-                f"{run.folder}: {key} is {getattr(recipe.model, key):,} in the recipe, {size:,} in its files"
-            )
+        said = getattr(recipe.model, key)
+        if said != size:
+            told = f"{shown_size(said)} in the recipe, {shown_size(size)} in its files"
+            raise InputError(f"{run.folder}: {key} is {told}")
     listener.at("reading the weights")
     weights = checkpoint.weights()
     _refuse_no_numbers(run, checkpoint.step, weights)
@@ -127,4 +128,5 @@ def _only_at_use(overrides: Sequence[Override], recipe: Recipe) -> None:
     known = task_of(recipe).at_use
     for key in keys(overrides):
         if not any(key == one or key.startswith(f"{one}.") for one in known):
-            raise RecipeError(f"{key}: cannot be changed once a run is trained; what can is {', '.join(known)}")
+            more = f"; what can is {', '.join(known)}" if known else ""
+            raise RecipeError(f"{key}: cannot be changed once a run is trained{more}")

@@ -1,8 +1,11 @@
 """What is done with trained runs: the calls behind the verbs of the command line."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import get_args
+
+import numpy as np
 
 from regard.datasets.data import Data, Split
 from regard.datasets.overlong import too_long
@@ -15,6 +18,9 @@ from regard.model.mode import evaluating
 from regard.recipe.override import Override
 from regard.recipe.read import keys
 from regard.run import Run
+from regard.tasks.classification import Classified, Classifier
+from regard.tasks.classification.asked import Given, asked_images
+from regard.tasks.classification.showing import Pictures
 from regard.tasks.evaluation import Scored
 from regard.tasks.language.generator import Generated, TextGenerator
 from regard.tasks.language.scorer import ScoredText, Scorer
@@ -217,6 +223,44 @@ def score(
         found[number] = one
         listener.at("scoring", len(found), len(rows))
     return [found[number] for number in range(len(rows))]
+
+
+def classify(
+    run: RunLike,
+    images: Given | Iterable[Given],
+    *,
+    top: int = 3,
+    show: str | Path | None = None,
+    device: str | None = None,
+    int8: bool = False,
+    listener: Listener = SILENT,
+) -> list[Classified]:
+    """What images show: the `top` likeliest classes of each, in their order; `show` draws where it looked."""
+    if not isinstance(top, int) or isinstance(top, bool) or top < 1:
+        raise InputError(f"top: wanted a whole number from 1, given {named(top)}")
+    if not isinstance(images, str | Path | np.ndarray) and not isinstance(images, Iterable):
+        raise InputError(f"wanted names of images or their pixels, given {named(images)}")
+    given = [images] if isinstance(images, str | Path | np.ndarray) else images
+    classifier = classifier_of(opened(run, device=device, int8=int8, listener=listener))
+    pictures = None if show is None else Pictures(classifier, show)
+    found: list[Classified] = []
+    asked = asked_images(given)
+    while some := [(one.name, one.pixels()) for one in islice(asked, classifier.together)]:
+        names, pixels = [name for name, _ in some], [each for _, each in some]
+        for one, each in zip(classifier.classify(pixels, names, top), pixels, strict=True):
+            found.append(one)
+            if pictures is not None:
+                pictures.draw(one, each, listener)
+        listener.at("classifying", len(found))
+    return found
+
+
+def classifier_of(run: RunLike) -> Classifier:
+    """What answers, if that is a classifier of images."""
+    trained = opened(run)
+    if not isinstance(trained.answerer, Classifier):
+        raise InputError(f"{trained.run.folder}: not a classifier; its task is {trained.recipe.wants('task').kind}")
+    return trained.answerer
 
 
 def sampling_keys(greedy: bool, **chosen: int | float | None) -> list[str]:

@@ -17,7 +17,7 @@ def test_data_list_names_what_there_is() -> None:
     assert all(kind in done.out for kind in SLOTS[0].entries)
     assert "homeassistant" in done.out
     found = json.loads(regard("data", "list", "--json").out)
-    assert set(found["built_in"]) == {*SLOTS[0].entries, *SLOTS[1].entries}
+    assert set(found["built_in"]) == {*SLOTS[0].entries, *SLOTS[1].entries, *SLOTS[2].entries}
     assert found["registry"]["homeassistant"]["licence"]
 
 

@@ -33,6 +33,8 @@ SIZES: dict[str, dict[str, int]] = {  # small numbers for the options that an en
         "classes": 5,
         "channels": 2,
         "size": 8,
+        "blocks": 1,
+        "scales": 2,
     },
     "encoder": {"layers": 2},
     "decoder": {"layers": 2},
@@ -44,10 +46,18 @@ SIZES: dict[str, dict[str, int]] = {  # small numbers for the options that an en
     "mlp": {"hidden": 16, "experts": 3},
 }
 
-OTHERS: dict[str, dict[str, float]] = {  # other values for the numbers of the menu, by the same names
-    "encoder": {"layers": 3, "kernel_size": 5, "dilation": 2, "dropout": 0.1},
-    "decoder": {"layers": 3, "kernel_size": 2, "dilation": 2, "dropout": 0.1},
-    "body": {"patch": 2, "blocks": 2, "stages": 3},
+OTHERS: dict[str, dict[str, Any]] = {  # other values for the numbers of the menu, by the same names
+    "model": {"size": [8, 12], "scales": 3},
+    "encoder": {
+        "layers": 3,
+        "kernel_size": 5,
+        "dilation": 2,
+        "dropout": 0.1,
+        "stochastic_depth": 0.2,
+        "layer_scale": 0.5,
+    },
+    "decoder": {"layers": 3, "kernel_size": 2, "dilation": 2, "dropout": 0.1, "stochastic_depth": 0.2},
+    "body": {"patch": [2, 4], "blocks": [2, 1, 1], "stages": 3, "registers": 2, "stochastic_depth": 0.2},
     "attention": {"heads": 2, "kv_heads": 1, "hidden": 5, "dropout": 0.1, "head_width": 10, "bias": "inputs"},
     "feature": {"features": 11},
     "pattern": {"width": 3, "first": 1},

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.model.assembly import ImageClassifier, LanguageModel, Seq2Seq, SequenceRegressor
+from regard.model.assembly import ImageClassifier, ImageRestorer, LanguageModel, Seq2Seq, SequenceRegressor
 from regard.model.mechanism import auxiliary_loss
 
 from .small import tokens
@@ -23,9 +23,12 @@ def batch(model: Any) -> tuple[tuple[Tensor, ...], Tensor]:
     if isinstance(model, SequenceRegressor):
         numbers = torch.randn((4, 7, model.inputs), generator=torch.Generator().manual_seed(0))
         return (numbers,), torch.tensor([0, 1, 2, 3])
-    assert isinstance(model, ImageClassifier)
-    size = (4, model.channels, model.size, model.size)
-    return (torch.randn(size, generator=torch.Generator().manual_seed(0)),), torch.tensor([0, 1, 2, 3])
+    assert isinstance(model, ImageClassifier | ImageRestorer)
+    size = (4, model.channels, *model.image_shape)
+    pixels = torch.randn(size, generator=torch.Generator().manual_seed(0))
+    if isinstance(model, ImageRestorer):  # where in each row the brightest pixel is
+        return (pixels,), pixels.argmax(-1)
+    return (pixels,), torch.tensor([0, 1, 2, 3])
 
 
 def loss(model: Any) -> Tensor:

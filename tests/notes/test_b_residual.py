@@ -11,7 +11,7 @@ from regard.model.build import build
 from regard.model.mask import Mask
 from regard.model.norms import LayerNorm, Norm
 from regard.model.residual import Post, Pre
-from regard.model.vision.resnet import ResnetBlock
+from regard.model.vision.blocks import ResnetBlock
 
 
 class Unchanged(Norm):

@@ -64,7 +64,8 @@ def data(
     """What there is to learn from; with a name, that data set from the package registry, fetched, checked and written.
 
     `folder = regard.data("homeassistant", source="de", target="en")` has `train.de`, `train.en`, `valid.de`, …;
-    that of `regard.data("shakespeare")` has folders `train`, `valid` and `test` of texts.
+    that of `regard.data("shakespeare")` has folders `train`, `valid` and `test` of texts; `regard.data("mnist")` is
+    one zip archive with those three, and in each a folder of images for every class.
     """
     for argument, given in (("name", name), ("source", source), ("target", target)):
         if not isinstance(given, str):

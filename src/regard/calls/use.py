@@ -1,4 +1,4 @@
-"""What is done with a trained run, as calls: evaluate, translate, generate, score, look."""
+"""What is done with a trained run, as calls: evaluate, translate, generate, score, classify, look."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,6 +9,8 @@ from regard.datasets.data import Split
 from regard.listener import Listener
 from regard.looking.alignment import Alignment
 from regard.recipe.override import Override
+from regard.tasks.classification import Classified
+from regard.tasks.classification.asked import Given
 from regard.tasks.language.generator import Generated
 from regard.tasks.language.scorer import ScoredText
 from regard.tasks.task import Evaluation
@@ -125,6 +127,26 @@ def score(
     """
     with work_heard(progress, listener) as heard:
         return verbs.score(run, texts, ended=ended, device=device, int8=int8, listener=heard)
+
+
+def classify(
+    run: RunLike,
+    images: Given | Iterable[Given],
+    *,
+    top: int = 3,
+    show: str | Path | None = None,
+    device: str | None = None,
+    int8: bool = False,
+    progress: bool | None = None,
+    listener: Listener | None = None,
+) -> list[Classified]:
+    """What images show: the `top` likeliest classes of each with their probabilities, in their order.
+
+    An image is a file, its pixels as bytes (rows × columns × channels), or several at once: a folder, an archive, a
+    pattern such as `"photos/*.jpg"`. `show` draws where the model looked: a picture, or a folder for those of many.
+    """
+    with work_heard(progress, listener) as heard:
+        return verbs.classify(run, images, top=top, show=show, device=device, int8=int8, listener=heard)
 
 
 def align(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:

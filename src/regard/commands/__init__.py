@@ -10,6 +10,7 @@ import typer
 
 from regard.commands import bench_translation  # noqa: F401  (adds two benches)
 from regard.commands.bench import bench
+from regard.commands.classify import classify
 from regard.commands.completion import complete
 from regard.commands.data import data
 from regard.commands.demo import demo
@@ -38,7 +39,7 @@ app = typer.Typer(
 )
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Look around": (demo, recipes, menu, describe),
-    "Train and use": (train, evaluate, translate, generate, score, import_, pack),
+    "Train and use": (train, evaluate, translate, generate, score, classify, import_, pack),
 }
 for panel, verbs in PANELS.items():
     for verb in verbs:

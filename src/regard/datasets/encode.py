@@ -1,7 +1,6 @@
 """Text as numbers: encoded once, kept on disk under a fingerprint, and mapped into memory."""
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
@@ -9,7 +8,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
-from zlib import crc32
 
 import numpy as np
 
@@ -17,16 +15,15 @@ from regard.apart import apart
 from regard.datasets.data import Data, Report, Split, short_hash
 from regard.datasets.rows import Numbers, Rows
 from regard.datasets.tokenizer import Tokenizer
-from regard.disk import opened, read_json
+from regard.disk import read_json
 from regard.disk.cache import bound, cache, discard, used, workshop
-from regard.disk.door import ENDLESS
+from regard.disk.mapped import DAMAGE, FACTS, is_whole, mapped, settle, summed
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 
 FORMAT, TRIES = 4, 2
 TOGETHER, MUCH = 2048, 1 << 18  # rows, and characters: a token takes a hundred bytes while it is made
-IDS, LENGTHS, NUMBERS, FACTS = "ids", "lengths", "numbers", "facts.json"
-DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+IDS, LENGTHS, NUMBERS = "ids", "lengths", "numbers"
 
 Texts = TypeVar("Texts", bound=tuple[str, ...])
 
@@ -61,7 +58,7 @@ def encode(data: Data[Texts], split: Split, tokenizers: Sequence[Tokenizer], lis
     for folder in folders:
         used(folder)
     for _ in range(TRIES):  # what is damaged is made again, and so is what another process removed meanwhile
-        missing = [side for side, folder in enumerate(folders) if not _whole(folder)]
+        missing = [side for side, folder in enumerate(folders) if not is_whole(folder)]
         if missing:
             _write(data, split, {side: (folders[side], tokenizers[side]) for side in missing}, listener)
             bound(cache("encoded"), keep=names)
@@ -97,7 +94,7 @@ def _write(data: Data[Texts], split: Split, sides: dict[int, tuple[Path, Tokeniz
                 raise InputError("the data changed while they were read; begin again")
             for place, side in made.items():
                 side.close(report)
-                _settle(side.folder, sides[place][0])
+                settle(side.folder, sides[place][0])
     except OSError as error:
         raise InputError(f"{home}: {error.strerror or error}; REGARD_CACHE names another place") from error
 
@@ -119,19 +116,9 @@ class _Side:
         self.files[NUMBERS].write(np.array(numbers, np.int64).tobytes())
 
     def close(self, report: Report) -> None:
-        sums = {name: _sum(self.folder / name) for name in self.files}
+        sums = {name: summed(self.folder / name) for name in self.files}
         facts = {"kind": self.kind.name, "report": asdict(report), "sums": sums}
         (self.folder / FACTS).write_text(json.dumps(facts))
-
-
-def _settle(made: Path, folder: Path) -> None:
-    """Give a folder its name, in place of what somebody may have half removed."""
-    try:
-        made.rename(folder)
-    except OSError:
-        if not _whole(folder):  # else another process was first
-            shutil.rmtree(folder, ignore_errors=True)
-            made.rename(folder)
 
 
 def _batched(rows: Iterable[tuple[int, Texts]]) -> Iterator[list[tuple[int, Texts]]]:
@@ -147,17 +134,13 @@ def _batched(rows: Iterable[tuple[int, Texts]]) -> Iterator[list[tuple[int, Text
         yield batch
 
 
-def _whole(folder: Path) -> bool:
-    return (folder / FACTS).is_file()
-
-
 def _opened(folders: list[Path]) -> Encoded:
     facts = [read_json(folder / FACTS) for folder in folders]
     for folder, each in zip(folders, facts, strict=True):
         for name in (IDS, LENGTHS, NUMBERS):
-            if each["sums"][name] != _sum(folder / name):
+            if each["sums"][name] != summed(folder / name):
                 raise ValueError(f"{folder.name}/{name} is not what was written")
-    numbers = _mapped(folders[0] / NUMBERS, np.dtype(np.int64))
+    numbers = mapped(folders[0] / NUMBERS, np.dtype(np.int64))
     sides = tuple(_side(folder, np.dtype(each["kind"])) for folder, each in zip(folders, facts, strict=True))
     if {len(numbers), *map(len, sides)} != {len(numbers)}:
         raise ValueError("the sides have not the same rows")
@@ -165,19 +148,4 @@ def _opened(folders: list[Path]) -> Encoded:
 
 
 def _side(folder: Path, kind: np.dtype[Any]) -> Rows:
-    return Rows(_mapped(folder / IDS, kind), _mapped(folder / LENGTHS, np.dtype(np.int64)))
-
-
-def _mapped(path: Path, kind: np.dtype[Any]) -> Any:
-    """The numbers of a file, read when they are looked at."""
-    with opened(path, ENDLESS) as file:
-        return np.memmap(file, kind, "r") if file.seek(0, 2) else np.zeros(0, kind)
-
-
-def _sum(path: Path) -> int:
-    """Enough to notice a damage: nobody is to be kept from changing the cache on purpose."""
-    total = 0
-    with opened(path, ENDLESS) as file:
-        while block := file.read(1 << 20):
-            total = crc32(block, total)
-    return total
+    return Rows(mapped(folder / IDS, kind), mapped(folder / LENGTHS, np.dtype(np.int64)))

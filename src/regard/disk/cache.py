@@ -15,7 +15,7 @@ from regard.disk.write import room
 DAY = 24 * 3600.0
 BOUND = 8 * 2**30
 PREFIX = ".regard-"
-ROOMS = ("encoded", "downloads", "machine", "compiled")
+ROOMS = ("encoded", "pixels", "downloads", "machine", "compiled")
 
 
 def cache(kind: str) -> Path:

@@ -66,8 +66,10 @@ def _numbers(part: Part[Any], place: str) -> Iterator[tuple[str, int]]:
         value = getattr(part, name)
         if isinstance(value, Part):
             yield from _numbers(value, f"{place}.{name}")
-        elif isinstance(value, int) and not isinstance(value, bool):
-            yield f"{place}.{name}", value
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, int) and not isinstance(one, bool):
+                yield f"{place}.{name}", one
 
 
 def _shown(value: int) -> str:

@@ -1,4 +1,4 @@
-"""Dropout."""
+"""Dropout: of single numbers, and of whole rows."""
 
 import torch
 import torch.nn.functional as F
@@ -24,3 +24,14 @@ def dropped(x: Float[Tensor, "*N"], share: int | float, training: bool) -> Float
     draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
     kept = draws.view(torch.int16)[: x.numel()].view(x.shape) >= least - GRAINS // 2
     return x * kept.to(x.dtype).mul_(GRAINS / (GRAINS - least))
+
+
+def dropped_rows(x: Float[Tensor, "B *N"], share: int | float, training: bool) -> Float[Tensor, "B *N"]:
+    """Sets all numbers of some rows to zero, each row with this chance, and lifts the others so that the mean stays.
+
+    Around which there is a way, that leaves a layer out: stochastic depth [Huang et al. 2016].
+    """
+    if not training or not share:
+        return x
+    kept = torch.rand(len(x), device=x.device) >= share
+    return x * (kept / (1 - share)).to(x.dtype).view(-1, *[1] * (x.ndim - 1))

@@ -51,6 +51,12 @@ class Mask:
         """Whether rows that are not padding can see padding only ahead of them, where a causal mask hides it."""
         return self.causal and self.key_lengths is self.query_lengths
 
+    @property
+    def hides_nothing(self) -> bool:
+        """Whether everybody sees everybody."""
+        lengths = (self.key_lengths, self.query_lengths, self.segments)
+        return not self.causal and self.window is None and all(part is None for part in lengths)
+
     def structure(self) -> "Mask":
         """What holds for every batch: the pattern without lengths and segments."""
         return replace(self, key_lengths=None, query_lengths=None, segments=None)

@@ -1,6 +1,13 @@
 """The menu of models: every slot, every choice. Adding one is a line here; `regard.menu()` is the whole menu."""
 
-from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq, SequenceRegressor
+from regard.model.assembly import (
+    Assembly,
+    ImageClassifier,
+    ImageRestorer,
+    LanguageModel,
+    Seq2Seq,
+    SequenceRegressor,
+)
 from regard.model.attention import (
     Additive,
     Attention,
@@ -37,6 +44,7 @@ MENU = Menu(
         "language_model": LanguageModel,
         "sequence_regressor": SequenceRegressor,
         "image_classifier": ImageClassifier,
+        "image_restorer": ImageRestorer,
     }),
     Slot("encoder", Encoder, "reads a whole sequence", {
         "recurrent": RecurrentEncoder,

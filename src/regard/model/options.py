@@ -3,8 +3,12 @@
 from typing import Annotated
 
 from annotated_doc import Doc
+from pydantic import Field
 
-from regard.recipe import Count, Number, Positive, Share
+from regard.recipe import Count, NonNegative, Number, Positive, Share
+
+Sides = Count | Annotated[list[Count], Field(min_length=2, max_length=2)]
+"""One number for both sides of an image, or two: rows and columns of pixels."""
 
 Layers = Annotated[Count, Doc("Number of layers, each working on what the one before it gives.")]
 Width = Annotated[Count, Doc("Numbers in the vector of each token: embeddings, states and layers have this width.")]
@@ -25,3 +29,18 @@ Dilation = Annotated[
 Base = Annotated[Positive, Doc("How slow the slowest pair turns: once in about six times so many positions.")]
 Eps = Annotated[Positive, Doc("Small number added under the root, so that a vector of zeros divides by no zero.")]
 HeadBias = Annotated[bool, Doc("Whether every token of the vocabulary has a learned number added to its score.")]
+StochasticDepth = Annotated[
+    Share,
+    Doc("Share of rows for which the last layer is left out while training, less in those before it; 0 is none."),
+]
+LayerScale = Annotated[
+    NonNegative,
+    Doc("First value of learned numbers that multiply what each sub-layer adds, such as 0.1; 0 means there are none."),
+]
+Channels = Annotated[Count, Doc("Numbers a pixel has: 3 for colour, 1 for grey.")]
+ImageSize = Annotated[Sides, Doc("Side of the images in pixels, or [rows, columns] where they are no squares.")]
+
+
+def sides(given: int | list[int]) -> tuple[int, int]:
+    """Rows and columns."""
+    return (given, given) if isinstance(given, int) else (given[0], given[1])

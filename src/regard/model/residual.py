@@ -6,9 +6,9 @@ from typing import Annotated
 
 from annotated_doc import Doc
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor, full, nn
 
-from regard.model.dropout import dropped
+from regard.model.dropout import dropped, dropped_rows
 from regard.model.norms import Norm
 
 Sublayer = Callable[[Float[Tensor, "B T D"]], Float[Tensor, "B T D"]]
@@ -22,9 +22,26 @@ class Residual(nn.Module, ABC):
     def __init__(self, norm: Norm, dropout: float) -> None:
         super().__init__()
         self.norm, self.dropout = norm, dropout
+        self.skipped = 0.0
+        self.scale: nn.Parameter | None = None
+
+    def skip(self, share: float) -> None:
+        """While training, leave the sub-layer out for this share of the rows: stochastic depth."""
+        self.skipped = share
+
+    def rescale(self, width: int, first: float) -> None:
+        """Multiply what is added by a learned number for each of the width, which all begin small: layer scale."""
+        self.scale = nn.Parameter(full((width,), first))
 
     def drop(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        return dropped(x, self.dropout, self.training)
+        """What of a sub-layer's output is added."""
+        x = dropped(x, self.dropout, self.training)
+        x = x if self.scale is None else x * self.scale
+        return dropped_rows(x, self.skipped, self.training)
+
+    def seen(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"] | None:
+        """What a sub-layer is given of x, where that can be told of each position alone."""
+        return None
 
     @abstractmethod
     def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]:
@@ -42,6 +59,10 @@ class Pre(Residual):
 
     def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]:
         return x + self.drop(sublayer(self.norm(x)))
+
+    def seen(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"] | None:
+        inside: Tensor = self.norm(x)
+        return inside
 
     def closing(self) -> nn.Module:
         return self.norm
@@ -66,6 +87,9 @@ class Post(Residual):
         out: Tensor = self.norm(x + self.drop(sublayer(x)))
         return out
 
+    def seen(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"] | None:
+        return x
+
     def closing(self) -> nn.Module:
         return self.norm if self.closes else nn.Identity()
 
@@ -73,9 +97,16 @@ class Post(Residual):
 class NoResidual(Residual):
     """No way around: norm(F(x)). To see what residuals are good for [N0:41-50]."""
 
+    def skip(self, share: float) -> None:
+        if share:
+            raise ValueError("stochastic_depth: without a way around no layer can be left out; choose residual pre or post")
+
     def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]:
         out: Tensor = self.norm(self.drop(sublayer(x)))
         return out
+
+    def seen(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"] | None:
+        return x
 
     def closing(self) -> nn.Module:
         return nn.Identity()

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from regard.model.mask import Mask
 from regard.model.memory import Memory
+from regard.model.positions import Grid
 
 State = tuple[Tensor, ...]
 
@@ -61,6 +62,12 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
         """A vector for every position, that knows of the others."""
+
+    def lay_out(self, grid: Grid, read: int | None = None) -> None:
+        """What it reads are patches of an image. Of what it gives only the first are `read`, if that is said.
+
+        Whoever has no positions need not know of the grid, and whoever cannot save anything gives all.
+        """
 
 
 def blank(x: Float[Tensor, "B S D"], lengths: Int[Tensor, "B"] | None) -> Float[Tensor, "B S D"]:

@@ -9,6 +9,7 @@ from torch.overrides import TorchFunctionMode
 
 from regard.errors import InputError
 from regard.model.bounds import TENSORS, check_sizes, counted, large
+from regard.model.positions import Learned, regrid
 from regard.recipe import Part
 
 DRAWING = {torch.Tensor.normal_, torch.Tensor.uniform_, nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_}
@@ -31,6 +32,21 @@ def fit(model: nn.Module, shapes: dict[str, list[int]]) -> None:
                 f"{name}: the weights have {shapes.get(name, 'no such tensor')}, "
                 f"the recipe asks for {wanted.get(name, 'none')}: they do not belong together"
             )
+
+
+def stretched(weights: dict[str, Tensor], former: nn.Module, model: nn.Module) -> dict[str, Tensor]:
+    """The weights of one model for another that sees images of another size: learned positions are drawn out of its.
+
+    `former` may be a shell. What has nothing to do with size is handed on as it is, whether it fits or not.
+    """
+    found, before = dict(weights), dict(former.named_modules())
+    for name, part in model.named_modules():
+        old = before.get(name)
+        if isinstance(part, Learned) and isinstance(old, Learned) and part.grid and old.grid:
+            if part.grid != old.grid and part.grid.extra <= old.grid.extra:
+                table = f"{name}.table.weight"
+                found[table] = regrid(found[table], old.grid, part.grid)
+    return found
 
 
 A = TypeVar("A", bound=nn.Module)

@@ -3,7 +3,7 @@
 from regard.errors import RecipeError
 from regard.recipe.menu import Menu
 from regard.recipe.part import Count, File, NonNegative, Number, Part, Positive, Share, choose
-from regard.recipe.recipe import Recipe, recipes
+from regard.recipe.recipe import Recipe, Size, recipes
 from regard.recipe.slot import Slot
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Recipe",
     "RecipeError",
     "Share",
+    "Size",
     "Slot",
     "choose",
     "recipes",

@@ -19,6 +19,10 @@ from regard.recipe.renamed import renamed_key
 from regard.recipe.stand_in import put_over
 
 SECTIONS = ("name", "about", "from", "task", "model", "training")
+SAID_ONCE = ("channels", "size")  # of images: what [task] makes of them is what the model is built for
+
+Size = int | list[int]
+"""What data may ask of a model: a number, or of images that are no squares rows and columns."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,17 @@ class Recipe:
                 raise RecipeError(f"{key}: wanted a text, given {table[key]!r}")
         if "model" not in table:
             raise RecipeError(f"model: missing; choose one of {', '.join(menu.parts['model'])}")
-        made = cls(table.get("name", name), table.get("about", ""), menu.order("model", table["model"], "model"))
+        task = menu.lift("task", table["task"], table) if "task" in table and "task" in menu.slots else None
+        model = menu.order("model", _with_shared(table, menu), "model")
+        made = cls(table.get("name", name), table.get("about", ""), model)
         if "task" not in menu.slots:  # which other sections there are is not known here, only slips of the pen are
             for key in table:
                 if key not in SECTIONS and get_close_matches(key, SECTIONS, cutoff=0.8):
                     raise RecipeError(f"{key}: unknown{nearest(key, SECTIONS)}")
             return made
-        if "task" in table:
+        if task is not None:
             training = menu.order("training", table.get("training", {}), "training")
-            made = replace(made, task=menu.lift("task", table["task"], table), training=training)
+            made = replace(made, task=task, training=training)
         if "from" in table and "from" in menu.slots:
             start = table["from"]
             start = {"run": start} if isinstance(start, str) else start
@@ -100,14 +106,16 @@ class Recipe:
             )
         return part
 
-    def sized(self, sizes: Mapping[str, int], menu: Menu) -> "Recipe":
+    def sized(self, sizes: Mapping[str, Size], menu: Menu) -> "Recipe":
         """With the sizes that the data ask of the model; a size that the recipe says itself must be the same."""
         for key, size in sizes.items():
             if key not in type(self.model).model_fields:
                 raise RecipeError(f"model.kind: {self.model.kind!r} has no {key}, which the task asks for")
             said = getattr(self.model, key)
             if key in self.model.model_fields_set and said != size:
-                raise RecipeError(f"model.{key}: the recipe says {said:,}, the data give {size:,}; leave it out")
+                given = f"task.{key} is" if key in SAID_ONCE else "the data give"
+                told = f"the recipe says {shown_size(said)}, {given} {shown_size(size)}"
+                raise RecipeError(f"model.{key}: {told}; leave it out")
         table = self.model.table() | dict(sizes)
         return replace(self, model=menu.order("model", table, "model"))
 
@@ -127,6 +135,22 @@ class Recipe:
             table["from"] = self.start.table()
         table["model"] = self.model.table()
         return table if self.training is None else table | {"training": self.training.table()}
+
+
+def shown_size(size: Size) -> str:
+    """12,000, or 24 × 48."""
+    return " × ".join(f"{side:,}" for side in size) if isinstance(size, list) else f"{size:,}"
+
+
+def _with_shared(table: Mapping[str, Any], menu: Menu) -> Any:
+    """What a recipe says of its model, with what it says of images in [task] alone."""
+    model, task = table["model"], table.get("task")
+    said = {key: task[key] for key in SAID_ONCE if key in task} if isinstance(task, Mapping) else {}
+    told = {"kind": model} if isinstance(model, str) else model
+    kind = told.get("kind") if said and isinstance(told, Mapping) else None
+    known = menu.slots["model"].parts.get(kind) if isinstance(kind, str) else None
+    more = {} if known is None else {key: one for key, one in said.items() if key in known.model_fields}
+    return more | dict(told) if more else model
 
 
 def recipes() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Gt, Interval, Le, Lt
+from annotated_types import Ge, Gt, Interval, Le, Lt, MaxLen
 from pydantic.fields import FieldInfo
 
 from regard.recipe.part import FILE
@@ -26,11 +26,23 @@ def _wants(hint: Any, about: list[Any]) -> str:
     if origin in (Union, UnionType):
         return " or ".join(_wants(each, []) for each in inner)
     if origin is list:
-        return f"a list of {MANY.get(inner[0], inner[0])}"
+        return f"a list of {_many(inner[0], about)}"
     if FILE in about:
         return "a file"
     bounds = [bound for each in about for bound in _bounds(each)]
     return " ".join([WORDS.get(hint, str(hint)), *([" and ".join(bounds)] if bounds else [])])
+
+
+def _many(hint: Any, about: list[Any]) -> str:
+    """`texts`, `2 whole numbers ≥ 1`."""
+    one, said = (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
+    counts = [str(each.max_length) for each in _noted(about) if isinstance(each, MaxLen)]
+    bounds = [bound for each in said for bound in _bounds(each)]
+    return " ".join([*counts, MANY.get(one, str(one)), *([" and ".join(bounds)] if bounds else [])])
+
+
+def _noted(about: list[Any]) -> list[Any]:
+    return [note for each in about for note in (each.metadata if isinstance(each, FieldInfo) else [each])]
 
 
 def _bounds(about: Any) -> list[str]:

@@ -1,6 +1,8 @@
 """What a model can be trained for. Adding a task is a file and a line here."""
 
 from regard.recipe import Slot
+from regard.tasks.classification import Classification
+from regard.tasks.classification.augmentation import Augmentation, Random
 from regard.tasks.language import Language
 from regard.tasks.task import Task
 from regard.tasks.translation import Translation
@@ -9,5 +11,9 @@ SLOTS = (
     Slot("task", Task, "what a model is trained for", {
         "translation": Translation,
         "language": Language,
+        "classification": Classification,
     }),
+    Slot("augmentation", Augmentation, "how training images are varied", {
+        "random": Random,
+    }, default="random"),
 )  # fmt: skip

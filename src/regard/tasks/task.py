@@ -12,6 +12,7 @@ from regard.datasets.data import Data, Report, Split
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.model.assembly import Assembly
+from regard.recipe import Size
 from regard.tasks.evaluation import Evaluation, Table
 
 __all__ = ["Batch", "Batches", "Evaluation", "Exam", "Kept", "Loss", "Table", "Task"]
@@ -109,12 +110,21 @@ class Task(ABC):
     def inherit(self, section: str, kept: Kept) -> None:  # noqa: B027  (most have nothing to inherit)
         """Take the outcome of a section from what another run has kept, instead of learning it: before `prepare`."""
 
+    def follow(self, kept: Kept) -> None:  # noqa: B027  (most have nothing of the kind)
+        """Take what goes with the weights of another run, whatever its sections: how pixels were scaled; before
+        `prepare`."""
+
+    def outgrown(self, kept: Kept) -> tuple[str, ...]:
+        """Parts of the model that begin anew where all else begins with the weights of another run, given what that has
+        kept: a head for other classes."""
+        return ()
+
     @abstractmethod
-    def sizes(self) -> dict[str, int]:
-        """What the data say about the model: vocabularies, classes."""
+    def sizes(self) -> Mapping[str, Size]:
+        """What the data say about the model: vocabularies, classes, the shape of images."""
 
     @classmethod
-    def expected(cls, recipe: Mapping[str, Any]) -> dict[str, int]:  # noqa: ARG003  (most know nothing yet)
+    def expected(cls, recipe: Mapping[str, Any]) -> Mapping[str, Size]:  # noqa: ARG003  (most know nothing yet)
         """The same as far as the tables of a recipe tell, before any data are read."""
         return {}
 

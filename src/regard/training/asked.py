@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ def asked_for(
     check_new(folder)
     made = Recipe.check(table, MENU, named(recipe) if isinstance(recipe, str) else "recipe")
     taken = _inherited(made, overrides, base)
-    return Asked(made, folder, None, Base(base.run, base.recipe, base.checkpoint, taken))
+    return Asked(made, folder, None, replace(base, sections=taken))
 
 
 def _completed(own: Mapping[str, Any], overrides: list[Override], base: Base) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import torch
 from regard.errors import InputError, RecipeError
 from regard.listener import Listener
 from regard.model.assembly import Assembly
-from regard.model.weights import fitted, named
+from regard.model.weights import fitted, named, stretched
 from regard.recipe import Recipe
 from regard.recipe.errors import nearest
 from regard.recipe.plugins import check_needs
@@ -31,9 +31,12 @@ class Base:
     checkpoint: Checkpoint
     sections: tuple[str, ...]
     """Sections whose outcome is taken over from it, such as its tokenizers."""
+    shell: Assembly
+    """Its model without numbers: images of another size have their positions drawn out of its."""
 
     def hand_over(self, task: Task) -> None:
-        """Give a task what was learnt for these sections."""
+        """Give a task what was learnt for these sections, and what goes with the weights anyway."""
+        task.follow(self.run.files)
         for section in self.sections:
             task.inherit(section, self.run.files)
 
@@ -44,12 +47,13 @@ class Base:
 
     def fill(self, model: Assembly, start: Start, task: Task) -> tuple[int, list[str]]:
         """Copy the weights asked for into a model; how many tensors that were, and which stay as they were drawn."""
-        wanted, there = named(model), self.checkpoint.weights()
+        wanted, there = named(model), stretched(self.checkpoint.weights(), self.shell, model)
         _known(start.parts, [*wanted], "from.parts")
         _known(start.fresh, [*wanted], "from.fresh")
         anew = [*start.fresh]
         for section, parts in type(task).inherits.items():
             anew += parts if section not in self.sections else ()
+        anew += [] if start.parts else task.outgrown(self.run.files)
         fresh = [name for name in wanted if _in(name, anew) or (start.parts and not _in(name, start.parts))]
         taken = [name for name in wanted if name not in fresh]
         misfits = [name for name in taken if name not in there or there[name].shape != wanted[name].shape]
@@ -79,8 +83,8 @@ def open_base(start: Start, sections: Iterable[str], listener: Listener) -> Base
     run = Run.open(Path(start.run))
     check_needs(run.folder, MENU.parts)
     checkpoint, recipe = run.for_use(listener), Recipe.check(run.recipe, MENU)
-    fitted(recipe.model, checkpoint.shapes())
-    return Base(run, recipe, checkpoint, tuple(sections))
+    shell = fitted(recipe.model, checkpoint.shapes())
+    return Base(run, recipe, checkpoint, tuple(sections), shell)
 
 
 def told(base: Base, copied: int, fresh: list[str], left: list[str]) -> str:

@@ -11,7 +11,7 @@ from regard.listener import SILENT, Listener
 from regard.model.build import open_recipe
 from regard.model.describe import Description
 from regard.model.describe import describe as described
-from regard.recipe import Recipe
+from regard.recipe import Recipe, Size
 from regard.recipe.override import Override, plain
 from regard.recipe.read import is_run, put, read
 from regard.run import Run
@@ -60,7 +60,7 @@ def _became(run: Run, listener: Listener) -> str:
     return f"a run for {known['task']}, best at step {known['step']:,}  {figures(known['scores'])}"
 
 
-def _expected(recipe: Recipe, table: Mapping[str, Any]) -> dict[str, int]:
+def _expected(recipe: Recipe, table: Mapping[str, Any]) -> dict[str, Size]:
     """Sizes that the task will ask of the model, as far as that is known; what the recipe says itself stays."""
     task = table.get("task")
     kind = task.get("kind") if isinstance(task, Mapping) else task
@@ -71,7 +71,7 @@ def _expected(recipe: Recipe, table: Mapping[str, Any]) -> dict[str, int]:
     return {key: size for key, size in part.entry.expected(table).items() if key not in said}
 
 
-def _vocabulary(recipe: Recipe, sizes: Mapping[str, int], run: Run | None) -> str:
+def _vocabulary(recipe: Recipe, sizes: Mapping[str, Size], run: Run | None) -> str:
     """How many tokens there are, and how that is known."""
     keys = [key for key in type(recipe.model).model_fields if key.endswith("vocab_size")]
     counted = list(dict.fromkeys(f"{getattr(recipe.model, key):,}" for key in keys))

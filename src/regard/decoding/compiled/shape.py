@@ -78,7 +78,7 @@ def heads_of(attention: Attention) -> Heads:
 
 def around_of(around: Residual) -> Around:
     """The residual and its norm."""
-    need(type(around) in RESIDUALS)
+    need(type(around) in RESIDUALS and around.scale is None)
     return Around(RESIDUALS[type(around)], *norm_of(around.norm))
 
 

@@ -9,7 +9,7 @@ from regard.model.mask import Mask
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
 from regard.model.options import Dilation, Dropout, KernelSize, Layers
-from regard.model.positions import Positions, Where
+from regard.model.positions import Grid, Positions, Where
 from regard.model.residual import Residual
 from regard.model.stack import Encoded, Encoder, blank
 from regard.recipe import Part, choose
@@ -43,6 +43,10 @@ class ConvolutionEncoder(Encoder):
         self.layers = ModuleList(Gated(width, kernel_size, dilation**i) for i in range(layers))
         self.around = ModuleList(residual.build(norm.build(width), dropout) for _ in range(layers))
         self.close = residual.build(norm.build(width), dropout).closing()
+
+    def lay_out(self, grid: Grid, read: int | None = None) -> None:
+        self.positions.lay_out(grid)
+        self.limit = self.positions.limit
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
         if mask.segments is not None:

@@ -7,6 +7,8 @@ from typing import ClassVar, Literal
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.model.positions.grid import Grid
+
 
 @dataclass(frozen=True)
 class Where:
@@ -24,6 +26,10 @@ class Where:
     def pick(self, table: Tensor) -> Tensor:
         """The rows of a table for these positions: [T …], or [B T …] where rows differ."""
         return table[self.start : self.stop] if self.within is None else table[self.within]
+
+    def front(self, count: int) -> "Where":
+        """The first of these positions."""
+        return Where(self.start, self.start + count, None if self.within is None else self.within[:, :count])
 
     def step(self, number: int) -> "Where":
         """One of these positions alone."""
@@ -45,6 +51,12 @@ class Positions(nn.Module, ABC):
     moment: ClassVar[Moment]
     limit: int | None = None
     """So many positions are known, or any number."""
+    grid: Grid | None = None
+    """The rows and columns that tokens stand in, if they do not stand one after the other."""
+
+    def lay_out(self, grid: Grid) -> None:
+        """Tokens stand in rows and columns from now on; whoever tells places apart tells both."""
+        self.grid = grid
 
     def check(self, hears: tuple[Moment, ...], listener: str) -> None:
         """Refuse to be built in where it would not be heard: silence and embeddings always are."""
@@ -77,6 +89,10 @@ class Places:
 
     scheme: Positions
     where: Where
+
+    def front(self, count: int) -> "Places":
+        """Of the first tokens alone."""
+        return Places(self.scheme, self.where.front(count))
 
     def embed(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         return self.scheme.embed(x, self.where)

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.options import Base
+from regard.model.positions.grid import Grid
 from regard.model.positions.positions import Positions, Where
 from regard.model.positions.sinusoidal import SPAN, frequencies
 from regard.model.precision import wide
@@ -24,7 +25,7 @@ class Rotary(Positions):
     A model can read texts `stretch` times as long as it was trained for if pairs turn that much slower: all of them
     [Chen et al. 2023], or, with `trained`, the slow ones alone. A pair that turned at least `fast` times within the
     positions trained for is left as it is, one that turned `slow` times or less is slowed down, and those between in
-    part [Llama 3.1].
+    part [Llama 3.1]. Patches of an image: half of the pairs are turned by the row, half by the column [Heo et al. 2024].
     """
 
     moment = "rotate"
@@ -51,6 +52,7 @@ class Rotary(Positions):
         if width % 2:
             raise ValueError(f"rotary turns pairs, and width {width} has an odd one out; choose an even width")
         self.base, self.stretch, self.trained, self.slow, self.fast = base, stretch, trained, slow, fast
+        self._narrowest = width
         self._turns: dict[tuple[int, torch.device, torch.dtype], Tensor] = {}
 
     def check_head(self, width: int) -> None:
@@ -58,6 +60,12 @@ class Rotary(Positions):
             raise ValueError(
                 f"heads: rotary turns pairs, and a head {width} wide has an odd one out; choose fewer heads"
             )
+        self._narrowest = min(width, self._narrowest)
+
+    def lay_out(self, grid: Grid) -> None:
+        if self._narrowest < 4:
+            raise ValueError("heads: in an image rotary turns one pair by the row, one by the column; choose fewer heads")
+        super().lay_out(grid)
 
     def rotate(self, x: Float[Tensor, "B H T K"], where: Where) -> Float[Tensor, "B H T K"]:
         whole = wide(x)
@@ -72,11 +80,19 @@ class Rotary(Positions):
         table = self._turns.get(key)
         if table is None or needed > len(table):
             with torch.inference_mode(False):  # or a table first made in use could not be trained with
-                span = torch.arange(max(needed, SPAN if table is None else 2 * len(table)), device=device)
-                angles = torch.outer(span.double(), self._frequencies(width).to(device))
+                angles = self._angles(width, max(needed, SPAN if table is None else 2 * len(table)), device)
                 table = torch.polar(torch.ones_like(angles), angles).to(like.dtype.to_complex())
             self._turns[key] = table  # another thread may put a shorter one here: this one is handed on
         return table
+
+    def _angles(self, width: int, needed: int, device: torch.device) -> Float[Tensor, "T half"]:
+        """How far each pair is turned at each position; in an image some by the row, the others by the column."""
+        if self.grid is None:
+            ways = [(torch.arange(needed, device=device), width)]
+        else:
+            across = 2 * (width // 4)
+            ways = list(zip(self.grid.places(device), (width - across, across), strict=True))
+        return torch.cat([torch.outer(at.double(), self._frequencies(some).to(device)) for at, some in ways], 1)
 
     def _frequencies(self, width: int) -> Float[Tensor, "half"]:
         """How far each pair turns from one position to the next."""

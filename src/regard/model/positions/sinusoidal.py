@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.model.options import Base
+from regard.model.positions.grid import Grid
 from regard.model.positions.positions import Positions, Where
 
 SPAN = 512  # positions to begin with: tables that seldom grow can be compiled
@@ -21,11 +22,20 @@ def encode(at: Int[Tensor, "*B T"], width: int, base: float = 10000.0) -> Float[
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[..., :width].float()
 
 
+def encode_grid(grid: Grid, width: int, base: float, device: torch.device) -> Float[Tensor, "T D"]:
+    """Half of the numbers are waves along the rows, the others along the columns; who stands nowhere has zeros."""
+    rows, columns = grid.places(device)
+    waves = torch.cat([encode(rows, width - width // 2, base), encode(columns, width // 2, base)], -1)
+    waves[: grid.extra] = 0
+    return waves
+
+
 class Sinusoidal(Positions):
     """Waves of many lengths, added to the embeddings; no parameters, any length.
 
     PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d))
-    [N0:129, N2:836-871; Vaswani et al. 2017]
+    [N0:129, N2:836-871; Vaswani et al. 2017]. Patches of an image: half of the numbers tell the row, half the column
+    [Chen et al. 2021, MoCo v3].
     """
 
     moment = "embed"
@@ -40,7 +50,11 @@ class Sinusoidal(Positions):
         table = self.table  # looked up once: another thread may put a shorter one there
         if where.stop > len(table):  # grow by doubling, so that decoding seldom pays
             with torch.inference_mode(False):  # or a table first made in use could not be trained with
-                span = torch.arange(max(where.stop, 2 * len(table), SPAN), device=x.device)
-                table = encode(span, self.width, self.base)
+                table = self._waves(max(where.stop, 2 * len(table), SPAN), x.device)
             self.table = table
         return x + where.pick(table).to(x.dtype)
+
+    def _waves(self, needed: int, device: torch.device) -> Float[Tensor, "T D"]:
+        if self.grid is not None:
+            return encode_grid(self.grid, self.width, self.base, device)
+        return encode(torch.arange(needed, device=device), self.width, self.base)

@@ -13,7 +13,7 @@ from regard.model.memory import Memory
 from regard.model.mlp import Mlp
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
-from regard.model.options import Dropout, Layers
+from regard.model.options import Dropout, Layers, StochasticDepth
 from regard.model.positions import Places, Positions
 from regard.model.residual import Residual
 from regard.model.stack import Decoder, DecoderSite, Encoded
@@ -46,6 +46,7 @@ class TransformerDecoder(Decoder):
         residual: Part[Residual] = choose("pre"),
         mlp: Part[Mlp] = choose("relu"),
         dropout: Dropout = 0.0,
+        stochastic_depth: StochasticDepth = 0.0,
     ) -> None:
         super().__init__()
         width, source = site.width, site.source
@@ -53,13 +54,16 @@ class TransformerDecoder(Decoder):
         self.pattern = pattern.build().mask() & Mask(causal=True)
         self.positions = positions.build(width)
         self.limit = self.positions.limit
-        kit = Kit(norm, residual, mlp, dropout)
+        kit = Kit(norm, residual, mlp, dropout, stochastic_depth)
         inside = Site(width, None, self.pattern, self.positions)
         across = None if source is None else Site(width, source.width)
         self.layers = ModuleList(
-            TransformerLayer(inside, kit, attention, cross.build(across) if across else None) for _ in range(layers)
+            TransformerLayer(
+                inside, kit, attention, cross.build(across) if across else None, depth=(number + 1) / layers
+            )
+            for number in range(layers)
         )
-        self.close = kit.around(width).closing()
+        self.close = kit.closing(width)
 
     def start(self, encoded: Encoded | None, rows: int) -> Memory:
         layers = [layer.attention.start() for layer in self.layers]

@@ -12,8 +12,8 @@ from regard.model.mask import Mask, places
 from regard.model.mlp import Mlp
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
-from regard.model.options import Dropout, Layers
-from regard.model.positions import Places, Positions, Where
+from regard.model.options import Dropout, Layers, LayerScale, StochasticDepth
+from regard.model.positions import Grid, Places, Positions, Where
 from regard.model.residual import Residual
 from regard.model.stack import Encoded, Encoder, blank
 from regard.model.transformer.layer import Kit, TransformerLayer
@@ -40,23 +40,32 @@ class TransformerEncoder(Encoder):
         residual: Part[Residual] = choose("pre"),
         mlp: Part[Mlp] = choose("relu"),
         dropout: Dropout = 0.0,
+        stochastic_depth: StochasticDepth = 0.0,
+        layer_scale: LayerScale = 0.0,
     ) -> None:
         super().__init__()
         self.dropout, self.pattern = dropout, pattern.build().mask()
         self.looks_ahead = not self.pattern.causal
         self.positions = positions.build(width)
         self.limit = self.positions.limit
-        kit = Kit(norm, residual, mlp, dropout)
+        kit = Kit(norm, residual, mlp, dropout, stochastic_depth, layer_scale)
         site = Site(width, None, self.pattern, self.positions)
-        self.layers = ModuleList(TransformerLayer(site, kit, attention) for _ in range(layers))
-        self.close = kit.around(width).closing()
+        self.layers = ModuleList(
+            TransformerLayer(site, kit, attention, depth=(number + 1) / layers) for number in range(layers)
+        )
+        self.close = kit.closing(width)
+        self.read: int | None = None
+
+    def lay_out(self, grid: Grid, read: int | None = None) -> None:
+        self.positions.lay_out(grid)
+        self.limit, self.read = self.positions.limit, read
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Mask) -> Encoded:
         where = Places(self.positions, whereabouts(mask, 0, x.shape[1]))
         x = dropped(where.embed(x), self.dropout, self.training)
         seen = self.pattern & mask.padded(mask.key_lengths)
-        for layer in self.layers:
-            x = layer(x, seen, where)
+        for number, layer in enumerate(self.layers, 1):
+            x = layer(x, seen, where, read=self.read if number == len(self.layers) else None)
         return Encoded(blank(self.close(x), mask.key_lengths), mask.key_lengths)
 
 

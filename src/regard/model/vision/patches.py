@@ -8,69 +8,77 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.model.mask import Mask
-from regard.model.options import Width
+from regard.model.options import Sides, Width, sides
+from regard.model.positions import Grid
 from regard.model.stack import Encoder
-from regard.model.vision.body import ImageBody
-from regard.recipe import Count, Part, choose
+from regard.model.vision.body import ImageBody, Shape, times
+from regard.model.vision.embed import ConvolutionStem, PatchEmbedding, Stem
+from regard.recipe import Number, Part, choose
 
-
-class PatchEmbedding(nn.Module):
-    """Cut into patches, flatten, project: the same as a p×p convolution with stride p.
-
-    [N0:174-177, N3:153-155; Dosovitskiy et al. 2021]
-    """
-
-    def __init__(self, channels: int, patch: int, width: int) -> None:
-        super().__init__()
-        self.patch = patch
-        self.project = nn.Linear(channels * patch * patch, width)
-
-    def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
-        cut = pixels.unflatten(2, (-1, self.patch)).unflatten(4, (-1, self.patch))  # B C y p x p
-        flat = cut.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)  # B y·x C·p·p
-        out: Tensor = self.project(flat)
-        return out
+READ = {"cls": 1, "distilled": 2}
 
 
 class Patches(ImageBody):
     """Patches go through any encoder; [CLS] or the mean sums up the image.
 
-    [N0:155-189, N3:150-157; Dosovitskiy et al. 2021]. With a Transformer encoder this is ViT.
+    [N0:155-189, N3:150-157; Dosovitskiy et al. 2021]. With a Transformer encoder this is ViT. `distilled` has a second
+    token that learns from a teacher, and hands on both [DeiT, Touvron et al. 2021]. `registers` are tokens in which
+    an encoder may keep what belongs to no patch [Darcet et al. 2024].
     """
 
     def __init__(
         self,
         channels: int,
-        size: int,
+        shape: Shape,
         *,
         width: Width = 192,
-        patch: Annotated[Count, Doc("Side of a patch in pixels; it must divide the side of the image.")] = 16,
+        patch: Annotated[
+            Sides, Doc("Side of a patch in pixels, or its rows and columns; they must divide those of the image.")
+        ] = 16,
+        stem: Stem = "patches",
         pooling: Annotated[
-            Literal["cls", "mean"], Doc("What stands for the image: the state of an extra first token, or the mean.")
+            Literal["cls", "mean", "distilled"],
+            Doc("What stands for the image: the state of an extra first token, of two of them, or the mean of patches."),
         ] = "cls",
+        registers: Annotated[Number, Doc("Further extra tokens before the patches, which nobody reads.")] = 0,
         encoder: Annotated[Part[Encoder], Doc("What reads the patches, one after the other.")] = choose(
             "transformer", positions={"kind": "learned"}, mlp={"kind": "gelu"}
         ),
     ) -> None:
         super().__init__()
-        if size % patch:
-            raise ValueError(f"patch: patches of {patch} do not divide images of {size}")
-        self.out_width, self.pooling = width, pooling
-        self.embed = PatchEmbedding(channels, patch, width)
-        self.cls = nn.Parameter(torch.zeros(1, 1, width)) if pooling == "cls" else None
+        self.patch, self.pooling, self.read = sides(patch), pooling, READ.get(pooling, 0)
+        self.grid = grid_of(shape, self.patch, self.read + registers)
+        self.out_width = max(1, self.read) * width
+        embedding = PatchEmbedding if stem == "patches" else ConvolutionStem
+        self.embed = embedding(channels, self.patch, width)
+        self.cls = _tokens(self.read, width)
+        self.registers = _tokens(registers, width)
         self.encoder = encoder.build(width)
-        if pooling == "cls" and not self.encoder.looks_ahead:
+        if self.read and not self.encoder.looks_ahead:
             raise ValueError(
                 "pooling: [CLS] stands first and this encoder looks only back, so it sees nothing; choose mean"
             )
+        self.encoder.lay_out(self.grid, self.read or None)
 
     def initial(self) -> None:
-        if self.cls is not None:
-            nn.init.normal_(self.cls, std=0.02)
+        for tokens in (self.cls, self.registers):
+            if tokens is not None:
+                nn.init.normal_(tokens, std=0.02)
 
-    def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B D"]:
+    def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B O"]:
         x = self.embed(pixels)
-        if self.cls is not None:
-            x = torch.cat([self.cls.expand(len(x), -1, -1), x], 1)
+        extra = [tokens.expand(len(x), -1, -1) for tokens in (self.cls, self.registers) if tokens is not None]
+        x = torch.cat([*extra, x], 1) if extra else x
         states: Tensor = self.encoder(x, Mask()).states
-        return states.mean(1) if self.cls is None else states[:, 0]
+        return states[:, : self.read].flatten(1) if self.read else states[:, self.grid.extra :].mean(1)
+
+
+def grid_of(shape: Shape, patch: Shape, extra: int) -> Grid:
+    """The rows and columns of patches that an image is cut into."""
+    if shape[0] % patch[0] or shape[1] % patch[1]:
+        raise ValueError(f"patch: patches of {times(*patch)} do not divide images of {times(*shape)}")
+    return Grid(shape[0] // patch[0], shape[1] // patch[1], extra)
+
+
+def _tokens(count: int, width: int) -> nn.Parameter | None:
+    return nn.Parameter(torch.zeros(1, count, width)) if count else None

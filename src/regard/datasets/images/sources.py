@@ -1,0 +1,106 @@
+"""Where images stand, one by one: below a folder, in an archive, in a table."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regard.datasets.images.picture import UnreadError, endings
+from regard.datasets.lines import one_line
+from regard.errors import InputError
+
+MOST_NAMES = 1_500_000  # that are looked at in one source: an archive can name billions
+NOT_UTF8, OUTSIDE = "with a name that is not UTF-8", "with a name that leads out of its archive"
+LINK, NO_FILE = "a link in an archive, which is not followed", "in no plain file"
+NOT_READ = "not to be read"
+
+
+@dataclass(slots=True)
+class Entry:
+    """One image by its name. What it shows, and what is in it, is filled in as it becomes known."""
+
+    name: str
+    at: int = 0
+    """Where it stands in an archive or a table."""
+    size: int = 0
+    label: str = ""
+    split: str = ""
+    """The split that its folder names, if there are such."""
+    bad: str = ""
+    """Why it cannot be read."""
+    digest: bytes = b""
+    number: int = 0
+
+
+Content = tuple[Entry, bytes | UnreadError]
+
+
+class Source(ABC):
+    """One folder, archive or table."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.folders: set[str] = set()
+        """All folders that were seen by `entries`, also those without images."""
+        self.others: list[str] = []
+        """Names of files that are no images by their endings."""
+
+    @abstractmethod
+    def entries(self) -> Iterator[Entry]:
+        """All images by name, none of which is read; those that cannot be say why."""
+
+    @abstractmethod
+    def contents(self, wanted: Iterable[Entry]) -> Iterator[Content]:
+        """What is in some of the images, in the order of `entries`, or why that cannot be read."""
+
+    def state(self) -> Any:
+        """Something that changes when the files do, and is quick to have."""
+        return stamp(self.path)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it says itself what each image shows; else the names of folders do."""
+        return False
+
+    def counted(self, number: int) -> None:
+        """Refuse to look at names without end."""
+        if number > MOST_NAMES:
+            raise InputError(f"{self.path}: more than {MOST_NAMES:,} names in it; name a part of it")
+
+    def listed(self, name: str, at: int = 0, size: int = 0, bad: str = "") -> Iterator[Entry]:
+        """An entry by its name inside the source, unless it is hidden, or is no image by its name."""
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        if not parts or any(_is_hidden(part) for part in parts):
+            return
+        plain = "/".join(parts)
+        if os.path.splitext(plain)[1].lower() not in endings():
+            self.others.append(shown(plain))
+            return
+        if ".." in parts or name.startswith("/") or "\0" in name:
+            bad = OUTSIDE
+        yield Entry(plain, at, size, bad=bad if is_text(plain) else NOT_UTF8)
+
+
+def _is_hidden(part: str) -> bool:
+    return (part.startswith(".") and part != "..") or part == "__MACOSX"
+
+
+def stamp(path: Path) -> list[int]:
+    """Size and time of a file."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return []
+    return [facts.st_size, facts.st_mtime_ns]
+
+
+def is_text(name: str) -> bool:
+    """Whether a name can be written down."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def shown(name: str) -> str:
+    """A name that gives no orders to a terminal, and can be written down."""
+    return one_line(name if is_text(name) else name.encode("utf-8", "replace").decode())

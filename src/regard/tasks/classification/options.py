@@ -1,0 +1,38 @@
+"""Options that say what images are made into, each with its sentence for the menu."""
+
+from typing import Annotated, get_args
+
+from annotated_doc import Doc
+from pydantic import AfterValidator, Field
+
+from regard.datasets.images.fit import Fit
+from regard.model.options import Channels as AnyChannels
+from regard.recipe import Positive
+
+LARGEST = 4096  # pixels of a side
+CHANNELS = (1, 3)
+FITS: tuple[str, ...] = get_args(Fit)
+Side = Annotated[int, Field(ge=1, le=LARGEST)]
+
+
+def _known(given: int) -> int:
+    if given not in CHANNELS:
+        raise ValueError("1 or 3")
+    return given
+
+
+ImageSize = Annotated[
+    Side | Annotated[list[Side], Field(min_length=2, max_length=2)],
+    Doc("Side of the square that every image is made into, in pixels, or [rows, columns]."),
+]
+Channels = Annotated[AnyChannels, AfterValidator(_known)]
+Fitting = Annotated[
+    Fit,
+    Doc("How images of another shape become that: their middle (crop), all of them squashed, or with a margin (pad)."),
+]
+Mean = Annotated[
+    list[float], Doc("What is taken from pixels between 0 and 1, a number a channel; none: the mean of the images.")
+]
+Std = Annotated[
+    list[Positive], Doc("What they are divided by then, a number a channel; none: the deviation of the images.")
+]

@@ -1,0 +1,177 @@
+"""The task of classification: images in, the name of what they show out."""
+
+from functools import cached_property
+from typing import Annotated
+
+from annotated_doc import Doc
+
+from regard.datasets.data import Report, Split, note_few, note_untested
+from regard.datasets.images import ImageFolder, Images
+from regard.datasets.images.pixels import Pixels
+from regard.datasets.images.pixels import pixels as made_into_pixels
+from regard.errors import InputError
+from regard.listener import SILENT, Listener
+from regard.model.assembly import ImageClassifier
+from regard.model.options import sides
+from regard.recipe import Count, Part, Share, Size, choose
+from regard.tasks.classification.augmentation import Augmentation
+from regard.tasks.classification.batches import ImageBatch, ImageBatches
+from regard.tasks.classification.classifier import Classifier
+from regard.tasks.classification.evaluation import ClassificationScores
+from regard.tasks.classification.examining import examined
+from regard.tasks.classification.facts import FILE, Facts
+from regard.tasks.classification.loss import classification_loss
+from regard.tasks.classification.normalise import statistics
+from regard.tasks.classification.options import Channels, Fitting, ImageSize, Mean, Std
+from regard.tasks.task import Exam, Kept, Loss, Task
+
+LEARNT: tuple[Split, ...] = ("train", "valid")
+UNEQUAL = 3  # times as many images of one class as of another, from which on it is worth a word
+
+
+class Classification(Task):
+    """Images and their classes: one name for each, out of those that were learnt [N0:155-189, N3:150-157]."""
+
+    metrics = {"loss": -1, "accuracy": +1}  # noqa: RUF012
+    unit = "images"
+    assembly = ImageClassifier
+    example = "regard classify {run} IMAGE"
+    batch_option = "task.batch_images"
+
+    data: Images
+
+    def __init__(
+        self,
+        kept: Kept | None,
+        *,
+        data: Annotated[Part[Images], Doc("Images to learn from: folders of your own, or built-in ones.")],
+        augmentation: Annotated[Part[Augmentation], Doc("How training images are varied.")] = choose("random"),
+        size: ImageSize = 224,
+        channels: Channels = 3,
+        fit: Fitting = "crop",
+        batch_images: Annotated[Count, Doc("Images in a batch.")] = 64,
+        label_smoothing: Annotated[
+            Share, Doc("Share of the right class's weight that is spread over all, against overconfidence; 0 is none.")
+        ] = 0.0,
+        balanced: Annotated[
+            bool, Doc("Whether every class is seen as often as any other, however few images it has.")
+        ] = False,
+        mean: Mean = [],  # noqa: B006
+        std: Std = [],  # noqa: B006
+    ) -> None:
+        super().__init__(kept)
+        for name, given in (("mean", mean), ("std", std)):
+            if given and len(given) != channels:
+                raise ValueError(f"{name}: {len(given)} numbers for {channels} channels")
+        self.data, self.augmentation = data.build(), augmentation.build()
+        self.shape, self.channels, self.fit = sides(size), channels, fit
+        if kept is not None:  # which is what the model has learnt
+            self.shape, self.channels, self.fit = self.facts.shape, self.facts.channels, self.facts.fit
+        self.batch_images, self.label_smoothing, self.balanced = batch_images, label_smoothing, balanced
+        self.mean, self.std = mean, std
+        self._pixels: dict[Split, tuple[Pixels, Report]] = {}
+
+    # --- data -------------------------------------------------------------------------------------------------------
+
+    def prepare(self, listener: Listener) -> dict[Split, Report]:
+        if self.kept is None:
+            self.data.survey(listener)
+        reports = {split: self._learnable(split, listener)[1] for split in LEARNT}
+        if len(self.facts.classes) < 2:
+            raise InputError(f"all images are of one class, {self.facts.classes[0]!r}: there is nothing to tell apart")
+        if not reports["train"].kept:
+            raise InputError("there is no image to learn from")
+        note_few(reports["valid"], self.data.more_held_out)
+        if self.kept is None:  # a resumed run has said it before
+            self._note_unequal(reports["train"])
+            reports["test"] = self.data.report("test")
+            note_untested(reports["test"], reports["valid"], self.data.more_tested)
+        return reports
+
+    def _learnable(self, split: Split, listener: Listener) -> tuple[Pixels, Report]:
+        """A split of its own data, made into pixels and kept at hand; what is to be told of it."""
+        if split not in self._pixels:
+            self._pixels[split] = self._pixels_of(self.data, split, listener)
+        return self._pixels[split]
+
+    def _pixels_of(self, data: Images, split: Split, listener: Listener) -> tuple[Pixels, Report]:
+        report = Report()
+        known = None if self.kept is None and data is self.data else self.facts.classes
+        found = made_into_pixels(data, split, self.shape, self.channels, self.fit, report, listener, known)
+        return found, report
+
+    def _note_unequal(self, report: Report) -> None:
+        counts = self.facts.counts
+        if max(counts) > UNEQUAL * min(counts) and not self.balanced:
+            report.notes.append("task.balanced=true shows all classes alike")
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Those the run has kept, or what the training images say."""
+        if self.kept is not None:
+            return Facts.open(self.kept)
+        pixels, _ = self._learnable("train", SILENT)
+        mean, std = (self.mean, self.std) if self.mean and self.std else statistics(pixels)
+        return Facts(
+            pixels.classes,
+            self.shape,
+            self.channels,
+            self.fit,
+            tuple(self.mean or mean),
+            tuple(self.std or std),
+            tuple(pixels.counts.tolist()),
+        )
+
+    def sizes(self) -> dict[str, Size]:
+        return {"classes": len(self.facts.classes), "channels": self.facts.channels, "size": self.facts.size}
+
+    def files(self) -> dict[str, bytes]:
+        return {FILE: self.facts.file()}
+
+    # --- learning ---------------------------------------------------------------------------------------------------
+
+    def outgrown(self, kept: Kept) -> tuple[str, ...]:
+        """A head is for the very classes that it has learnt."""
+        return () if FILE in kept and Facts.open(kept).classes == self.facts.classes else ("head",)
+
+    def follow(self, kept: Kept) -> None:
+        """Weights of another run want pixels scaled as they were there."""
+        if FILE in kept and not self.mean and not self.std:
+            theirs = Facts.open(kept)
+            if theirs.channels == self.channels:
+                self.mean, self.std = list(theirs.mean), list(theirs.std)
+
+    def batches(self, seed: int) -> ImageBatches:
+        pixels, _ = self._learnable("train", SILENT)
+        return ImageBatches(pixels, self.batch_images, seed, self.augmentation, self.balanced)
+
+    def loss(self, model: ImageClassifier, batch: ImageBatch) -> Loss:
+        return classification_loss(model, batch, self.facts, self.augmentation, self.label_smoothing)
+
+    # --- use --------------------------------------------------------------------------------------------------------
+
+    def answerer(self, model: ImageClassifier, quick: bool = False) -> Classifier:
+        return Classifier(model, self.facts)
+
+    def evaluate(self, answerer: Classifier, exam: Exam) -> ClassificationScores | None:
+        data = exam.data
+        assert isinstance(data, Images)
+        if data is self.data:
+            pixels, _ = self._learnable(exam.split, exam.listener)
+        else:
+            pixels, report = self._pixels_of(data, exam.split, exam.listener)
+            if report.dropped:
+                exam.listener.say(f"{data.called(exam.split)}: {report}")
+        return examined(answerer, pixels, exam)
+
+    def manner(self, answerer: Classifier) -> str:
+        rows, columns = self.facts.shape
+        return f"images of {rows} × {columns}"
+
+    def unlike(self, other: "Classification") -> list[str]:
+        return [] if self.facts.classes == other.facts.classes else ["they know other classes"]
+
+    def data_from(self, named: str) -> Images:
+        other = ImageFolder(train=named, test=named)
+        other.keys["test"] = "on"
+        return other
