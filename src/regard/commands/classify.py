@@ -83,9 +83,7 @@ def _names(typed: list[str]) -> Iterator[list[str | InputError]]:
             check_name(name)
         return iter([[*typed]])
     if not typed and sys.stdin.isatty():
-        raise InputError(
-            "nothing to classify: name an image, a folder or an archive of them, or send names by a pipe"
-        )
+        raise InputError("nothing to classify: name an image, a folder or an archive of them, or send names by a pipe")
     lines = asked_lines([], [Path(PIPE)], "images", "classify")
     return ([_name(line) for line in some if line.text.strip() or line.refused] for some in waiting(lines, TOGETHER))
 

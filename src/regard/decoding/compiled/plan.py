@@ -37,6 +37,7 @@ class Plan:
         self._slopes = decoder.positions.slopes(self.shape.heads.all)
         self.call = self._call(decoder.close)
         self._taps = [each.tap for layer in decoder.layers for each in (layer.attention, layer.cross) if each]
+        self.weights.settle()
         self._dropping = [part for part in decoder.modules() if getattr(part, "dropout", 0.0)]
 
     @property

@@ -64,7 +64,9 @@ class Rotary(Positions):
 
     def lay_out(self, grid: Grid) -> None:
         if self._narrowest < 4:
-            raise ValueError("heads: in an image rotary turns one pair by the row, one by the column; choose fewer heads")
+            raise ValueError(
+                "heads: in an image rotary turns one pair by the row, one by the column; choose fewer heads"
+            )
         super().lay_out(grid)
 
     def rotate(self, x: Float[Tensor, "B H T K"], where: Where) -> Float[Tensor, "B H T K"]:
