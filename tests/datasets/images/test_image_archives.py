@@ -207,6 +207,18 @@ def test_an_entry_unpacks_to_what_it_says_and_no_more(tmp_path: Path) -> None:
     assert report.left_out["broken"].first == ["a/bomb.png"]
 
 
+def test_an_entry_is_what_its_archive_says(tmp_path: Path) -> None:
+    """One byte of colour that changed in a stored image: nothing but the sum would tell."""
+    files = classes("a", "b", count=3) | {"a/odd.bmp": image(5, "BMP")}
+    path = Path(zipped(tmp_path / "x.zip", files, zipfile.ZIP_STORED))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"BM") + 54] ^= 1
+    path.write_bytes(content)
+    report = Report()
+    assert len(found(path, report)) == 6
+    assert report.left_out["broken"].first == ["a/odd.bmp"]
+
+
 def test_huge_entries_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = classes("a", "b", count=3) | {"a/huge.png": bytes(9000)}
     for module in ("tars", "zips", "tree"):

@@ -139,7 +139,9 @@ class Parquet(Source):
                         f"{self.path}: a group of its rows is over {MOST_GROUP >> 30} GiB; write smaller ones"
                     )
                 yield table
-            except (ArrowException, OSError) as error:
+            except InputError:
+                raise
+            except (ArrowException, OSError, ValueError) as error:  # a name that is no text is a ValueError
                 raise InputError(f"{self.path}: cannot be read: {str(error).splitlines()[0][:200]}") from error
 
 
