@@ -80,7 +80,7 @@ class ImageFolder(Images):
 
     def numbered(self, split: Split, report: Report) -> Iterator[tuple[int, Picture]]:
         album, fates = self._album(split), self._dealer.fates(split)
-        report.files, report.rows_before, report.unit = self.files(split), album.before, "image"
+        report.files, report.rows_before, report.unit = self.files(split), list(album.before), "image"
         report.out_of = "train" if self._dealer.is_held_out(split) else ""
         wanted = [entry for entry, why in fates if not why]
         for entry, why in fates:
