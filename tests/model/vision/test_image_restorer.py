@@ -42,7 +42,9 @@ def test_what_does_not_fit_is_said() -> None:
         restorer(scales=5)
     for shape in ((3, 8, 8), (2, 3, 8)):
         given = "×".join(map(str, shape))
-        with pytest.raises(InputError, match=f"^wanted images of 2 numbers a pixel, 4 pixels or more a side, given {given}$"):
+        with pytest.raises(
+            InputError, match=f"^wanted images of 2 numbers a pixel, 4 pixels or more a side, given {given}$"
+        ):
             restorer()(torch.zeros(1, *shape))
 
 

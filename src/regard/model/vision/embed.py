@@ -11,7 +11,7 @@ from regard.model.vision.body import Shape, side_by_side, times
 
 Stem = Annotated[
     Literal["patches", "convolution"],
-    Doc("How patches become vectors: by one product each, or by small convolutions that halve the image again and again."),
+    Doc("How patches become vectors: by one product each, or by small convolutions, each of which halves the image."),
 ]
 
 

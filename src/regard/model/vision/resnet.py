@@ -35,7 +35,9 @@ class Resnet(ImageBody):
         activation: Activation = "post",
         stem: Annotated[
             Literal["small", "large"],
-            Doc("What comes first: a 3×3 convolution, or one of 7×7 and a maximum, which leave a quarter of each side."),
+            Doc(
+                "What comes first: a 3×3 convolution, or one of 7×7 and a maximum, which leave a quarter of each side."
+            ),
         ] = "small",
         stochastic_depth: StochasticDepth = 0.0,
     ) -> None:
