@@ -43,7 +43,8 @@ class Unet(Mechanism):
         self.out_width = width
 
     def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B O Y X"]:
-        x, seen = self.stem(side_by_side(pixels)), list[Tensor]()
+        x: Tensor = self.stem(side_by_side(pixels))
+        seen: list[Tensor] = []
         for blocks in self.down:
             x = blocks(x)
             seen.append(x)
