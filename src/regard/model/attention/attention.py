@@ -98,20 +98,18 @@ class Attention(Mechanism, ABC):
         mask: Mask,
         places: Places = NOWHERE,
         memory: Entry | None = None,
-        *,
-        front: int | None = None,
-    ) -> Float[Tensor, "B t D"]:
+    ) -> Float[Tensor, "B T D"]:
         """Self-attention if there are no data, else cross-attention; both can use a memory.
 
-        Where only what the first positions find is asked for, the others are not worked out (`front`).
+        Data that have places are those of self-attention, too: only the first of them ask, and the queries are these.
         """
         view = View(mask)
+        if data is not None and places is not NOWHERE:
+            return self._front(queries, data, view, places)
         if data is not None:
             asked, keys, values = self.ask(queries), *self.read(data)
         elif isinstance(memory, Held):
             return self._recall(queries, memory, view)
-        elif front is not None:
-            return self._front(queries, view, places, front)
         else:
             asked, keys, values = self.both(queries)
             asked, keys = places.rotate(asked), places.rotate(keys)
@@ -133,13 +131,13 @@ class Attention(Mechanism, ABC):
             self._show(asked, keys, view)
         return self.answer(self.mix(asked, keys, values, view))
 
-    def _front(self, x: Tensor, view: View, places: Places, count: int) -> Float[Tensor, "B t D"]:
+    def _front(self, queries: Tensor, data: Tensor, view: View, places: Places) -> Float[Tensor, "B T D"]:
         """What the first positions find among all; those who watch see what all of them would."""
-        asked, keys, values = self.ask(x[:, :count]), *self.read(x)
-        asked, keys = places.front(count).rotate(asked), places.rotate(keys)
+        asked, keys, values = self.ask(queries), *self.read(data)
+        asked, keys = places.front(asked.shape[2]).rotate(asked), places.rotate(keys)
         view = replace(view, slopes=places.slopes(asked.shape[1]))
         if self.tap.watched:
-            self._show(places.rotate(self.ask(x)), keys, view)
+            self._show(places.rotate(self.ask(data)), keys, view)
         return self.answer(self.mix(asked, keys, values, view))
 
     def _recall(self, queries: Tensor, memory: Held, view: View) -> Tensor:
