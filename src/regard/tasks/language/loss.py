@@ -67,11 +67,12 @@ class Reader:
         width = min(self.width, last)
         if last > 0:
             yield window_batch(stream, np.zeros(1, np.int64), width, self.apart), 0
-        starts = np.arange(self.stride, max(self.stride, last - width + 1), self.stride)
+        starts = range(self.stride, max(self.stride, last - width + 1), self.stride)
         rows = max(1, TOKENS // width)
         for some in range(0, len(starts), rows):
-            yield window_batch(stream, starts[some : some + rows], width, self.apart), width - self.stride
-        covered = (int(starts[-1]) if len(starts) else 0) + width
+            begin = np.array(starts[some : some + rows], np.int64)
+            yield window_batch(stream, begin, width, self.apart), width - self.stride
+        covered = (starts[-1] if starts else 0) + width
         if covered < last:  # a last window that ends where the text does
             yield window_batch(stream, np.array([last - width]), width, self.apart), width - (last - covered)
 
