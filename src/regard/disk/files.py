@@ -14,7 +14,7 @@ from regard.errors import InputError
 
 LONGEST = 255  # letters in the name of a file
 MOST_NAMES = 64  # files that a task keeps
-BLOCK = 1 << 20  # bytes for which room is made at once
+BLOCK = 1 << 16  # bytes for which room is made at once
 
 
 def place(name: str | Path) -> Path:

@@ -73,10 +73,13 @@ class Windows:
         return self.windows // self.rows
 
     def __getitem__(self, step: int) -> TextBatch:
+        return window_batch(self.stream, self.starts(step), self.width, self.apart)
+
+    def starts(self, step: int) -> Numbers:
+        """Where the windows of a step begin."""
         epoch, number = divmod(step, len(self))
         phase, order = self._epoch(epoch)
-        starts = phase + self.width * order[number * self.rows : (number + 1) * self.rows]
-        return window_batch(self.stream, starts, self.width, self.apart)
+        return phase + self.width * order[number * self.rows : (number + 1) * self.rows]
 
     def _shuffled(self, epoch: int) -> tuple[int, Numbers | Reckoned]:
         """Where the first window begins, and in which order they are read."""
