@@ -9,8 +9,8 @@ from regard.datasets.tokenizer import Tokenizer
 from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.draft import Draft
 from regard.decoding.engine import Engine
+from regard.decoding.job import StoppedError
 from regard.decoding.request import Drafted, Finished, Hypothesis, Request, Token
-from regard.decoding.runner import StoppedError
 from regard.decoding.search import Search
 from regard.decoding.speculative import check_search
 from regard.errors import InputError
