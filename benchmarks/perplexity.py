@@ -10,6 +10,7 @@ other: topics of Python's help that `pydoc` holds out, or another text.
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from math import exp, log
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,7 +46,7 @@ def main(
     rows = cut(generator, text, windows, width)
     size = sum(map(len, (said.encode() for said in foretold(generator, rows))))
     found: list[dict[str, Any]] = []
-    for name, reads in [*ours(run, generator), *others(gguf)]:
+    for name, reads in chain(ours(run, generator), others(gguf)):
         with torch.inference_mode():
             nats = sum(cost(reads(row), row) for row in rows)
         loss = nats / rows[:, 1:].numel()
