@@ -23,11 +23,14 @@ test: $(READY)
 slow: $(READY)
 	$(BIN)/pytest -m slow
 
-# Hostile runs: every folder of the collection, then random ones for so long; a case is done again with --only N.
+# Hostile runs: every folder of the collection, models of other makers, then random ones for so long; a case is done
+# again with --only N.
 SEED ?= 1
 MINUTES ?= 20
+CASES ?= 2000
 fuzz: $(READY)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m attack.folders
+	PYTHONPATH=tests:tests/importing OMP_NUM_THREADS=1 $(BIN)/python -m attack.imports --seed $(SEED) --cases $(CASES)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m attack.fuzz --seed $(SEED) --minutes $(MINUTES) --workers $(WORKERS)
 
 check: lint

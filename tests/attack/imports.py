@@ -1,7 +1,8 @@
 """Models of other makers, spoilt at random: each works or is refused in a sentence, in bounded time and memory.
 
-`python -m attack.imports FOLDER FILE.gguf --seed 1 --cases 500`; one is done again with `--only N`. What is still
-read after it was spoilt is used: a model that answers, a tokenizer that encodes and decodes.
+`python -m attack.imports FOLDER FILE.gguf --seed 1 --cases 500`; one is done again with `--only N`. Where none is named
+a small folder and file are made (with `tests/importing` on the path, too). What is still read after it was spoilt is
+used: a model that answers, a tokenizer that encodes and decodes.
 """
 
 import argparse
@@ -28,13 +29,27 @@ SIGNED = ((4, "I"), (5, "i"), (10, "Q"), (11, "q"))
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--only", type=int)
     asked = parser.parse_args()
-    sources = [asked.folder, asked.file]
+    with tempfile.TemporaryDirectory() as place:
+        named = [source for source in (asked.folder, asked.file) if source is not None]
+        attack(named or made(Path(place)), asked)
+
+
+def made(place: Path) -> list[Path]:
+    """A folder and a file of small models."""
+    from strangers import put, stranger
+    from written import put_gguf
+
+    small = stranger("llama tied", hidden_size=32, intermediate_size=32)
+    return [put(place / "small", stranger("mixtral")), put_gguf(place / "small.gguf", small, "Q8_0")]
+
+
+def attack(sources: list[Path], asked: argparse.Namespace) -> None:
     for source in sources:
         judge(source, again=False)  # what is honest works, and imports all that is slow
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -44,7 +59,7 @@ def main() -> None:
     for number in range(asked.cases) if asked.only is None else [asked.only]:
         random = Random(f"{asked.seed} {number}")
         with tempfile.TemporaryDirectory() as place:
-            path, said = spoilt(sources[number % 2], Path(place), random)
+            path, said = spoilt(sources[number % len(sources)], Path(place), random)
             print(f"{number}: {said}"[:200], file=sys.stderr, flush=True)
             signal.alarm(SECONDS)
             kinds[judge(path)] += 1

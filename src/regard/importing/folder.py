@@ -40,7 +40,7 @@ def read_folder(path: Path, listener: Listener) -> Imported:
     plan = folder_plan(design, held, str(path))
     plan.check({name: tensor.shape for name, tensor in held.items()}, str(path))
     recipe, shapes = complete(design, path.resolve().name, str(path / CONFIG))
-    weights = plan.fill(shapes, held.__getitem__, listener)
+    weights = plan.fill(shapes, held.__getitem__, str(path), listener)
     kept = [CONFIG, *files, *speech.files]
     listener.at("taking checksums")
     origin = {"family": design.family, "files": {name: checksum(folder.file(name)) for name in kept}}

@@ -75,19 +75,21 @@ class Plan:
                 raise InputError(f"{named}: {name[:100]} is a weight that its config does not ask for")
 
     def fill(
-        self, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor], listener: Listener
+        self, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor], named: str, listener: Listener
     ) -> dict[str, Tensor]:
         """Regard's weights in float32, with one of the file's at a time beside them."""
         needed, here = 4 * sum(map(prod, shapes.values())), memory_here()
         if needed > here:
-            raise InputError(f"its weights take {needed / 2**30:.1f} GiB in float32, and there are {here / 2**30:.1f}")
+            raise InputError(
+                f"{named}: its weights take {needed / 2**30:.1f} GiB in float32, and there are {here / 2**30:.1f}"
+            )
         made: dict[str, Tensor] = {}
         for done, (source, uses) in enumerate(self.uses.items()):
             listener.at("reading the weights", done, len(self.uses))
             tensor = read(source)
             least, most = map(float, torch.aminmax(tensor))
             if not isfinite(least) or not isfinite(most):
-                raise InputError(f"{source[:100]}: holds what is no number (NaN or infinite)")
+                raise InputError(f"{named}: {source[:100]} holds what is no number (NaN or infinite)")
             for use in uses:
                 if use.target not in made:
                     made[use.target] = torch.empty(tuple(shapes[use.target]))

@@ -46,12 +46,17 @@ def test_batches_are_what_the_loop_can_learn_from(text: Path) -> None:
     assert sum(half.predictions for half in halves) == 60
 
 
-def test_every_token_is_a_label_in_every_epoch_but_at_the_ends(text: Path) -> None:
+@pytest.mark.parametrize("held", [2**20, 10], ids=["shuffled", "reckoned"])
+def test_every_token_is_a_label_in_every_epoch_but_at_the_ends(
+    held: int, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regard.datasets.order.HELD", held)
     task, _ = prepared(text)
     stream, windows = task._streams["train"], task.batches(3)
     for epoch in range(2):
-        batches = [windows[epoch * len(windows) + n] for n in range(len(windows))]
-        starts = np.concatenate([windows._epoch(epoch)[n * 5 : n * 5 + 5] for n in range(len(windows))])
+        steps = range(epoch * len(windows), (epoch + 1) * len(windows))
+        batches = [windows[step] for step in steps]
+        starts = np.concatenate([windows.starts(step) for step in steps])
         assert len(set(starts.tolist())) == len(starts) == sum(len(batch.inputs) for batch in batches)
         assert len(np.unique(starts % 12)) == 1
         covered = len(starts) * 12

@@ -13,13 +13,14 @@ from regard.datasets.documents import pieces
 from regard.datasets.files.leaks import normal
 from regard.datasets.files.sources import EMPTY, FIRST, NOT_UTF8, TOO_LONG
 from regard.datasets.files.suspect import looks_like
-from regard.datasets.lines import OVERLONG, as_text, raw_lines, refusals, unpacked
+from regard.datasets.lines import LONGEST, OVERLONG, as_text, raw_lines, refusals, unpacked
 from regard.disk import json_value
 from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
 
 Unit = Literal["file", "line", "paragraph"]
 BLOCK = 1 << 16  # characters that are read at once
+PAGES = 1 << 20  # bytes of a parquet file that are held at once
 NO_TEXT = "without a text"
 
 
@@ -85,20 +86,23 @@ class Lines(Source):
 
 
 class Paragraphs(Source):
-    """Lines between empty ones are a document, numbered by its first line."""
+    """Lines between empty ones are a document, numbered by its first line. Where it grows beyond what a line may have
+    it ends, and what follows is another: a file may have no empty line at all."""
 
     def documents(self) -> Iterator[Document]:
-        held, first = list[str](), 1
+        held, size, first = list[str](), 0, 1
         for one in Lines(self.file).documents():
-            if one.bad in ("", EMPTY):
-                if not one.bad:
-                    first = first if held else one.number
-                    held.append(one.text or "")
-                elif held:
-                    yield Document(first, "\n".join(held))
-                    held = []
-            else:
+            if one.bad not in ("", EMPTY):
                 yield one
+                continue
+            line = "" if one.bad else one.text or ""
+            if held and (not line or size + len(line) > LONGEST):
+                yield Document(first, "\n".join(held))
+                held, size = [], 0
+            if line:
+                first = first if held else one.number
+                held.append(line)
+                size += len(line)
         if held:
             yield Document(first, "\n".join(held))
 
@@ -162,7 +166,7 @@ class Parquet(Source):
             raise InputError(f"{self.file}: parquet is read by pyarrow: pip install 'regard[parquet]'") from error
         with opened(self.file, ENDLESS, links=True) as file:
             try:
-                yield ParquetFile(file)
+                yield ParquetFile(file, buffer_size=PAGES)  # else it holds a column of a million rows at once
             except (ArrowException, OSError) as error:
                 raise InputError(f"{self.file}: cannot be read: {str(error).splitlines()[0][:200]}") from error
 

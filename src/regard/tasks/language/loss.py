@@ -68,11 +68,12 @@ class Reader:
         width = min(self.width, last)
         if last > 0:
             yield window_batch(stream, np.zeros(1, np.int64), width, self.apart), 0
-        starts = np.arange(self.stride, max(self.stride, last - width + 1), self.stride)
+        later = range(self.stride, max(self.stride, last - width + 1), self.stride)
         rows = max(1, tokens // width)
-        for some in range(0, len(starts), rows):
-            yield window_batch(stream, starts[some : some + rows], width, self.apart), width - self.stride
-        covered = (int(starts[-1]) if len(starts) else 0) + width
+        for some in range(0, len(later), rows):
+            starts = np.array(later[some : some + rows], np.int64)
+            yield window_batch(stream, starts, width, self.apart), width - self.stride
+        covered = (later[-1] if later else 0) + width
         if covered < last:  # a last window that ends where the text does
             yield window_batch(stream, np.array([last - width]), width, self.apart), width - (last - covered)
 

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from regard.datasets.sentences import USUAL
 from regard.decoding.engine import Engine
+from regard.decoding.job import StoppedError
 from regard.decoding.request import Finished, Hypothesis, Request
 from regard.decoding.resize import resized
-from regard.decoding.runner import StoppedError
 from regard.decoding.search import Search
 from regard.looking.alignment import Alignment, align, beside, check_drawable
 from regard.model.assembly import Seq2Seq

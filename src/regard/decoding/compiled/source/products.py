@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.source.many import FEW, lay, multiply_many
+from regard.decoding.compiled.source.laying import lay
+from regard.decoding.compiled.source.many import FEW, multiply_many
 from regard.decoding.compiled.source.tiles import ROUNDS
 from regard.decoding.compiled.source.vectors import dots
 from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats
