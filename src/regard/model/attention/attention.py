@@ -5,6 +5,7 @@ queries ask, keys are compared with them, values are mixed by the result
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -16,7 +17,7 @@ from regard.model.mask import Mask
 from regard.model.mechanism import Mechanism
 from regard.model.memory import Branches, Entry, Held, KeysValues, Past, Sliding, SourceKeysValues
 from regard.model.positions import Moment, Nowhere, Places, Positions, Where
-from regard.model.watch import Tap
+from regard.model.watch import Glance, Tap
 
 NOWHERE = Places(Nowhere(0), Where(0, 0))
 
@@ -122,18 +123,13 @@ class Attention(Mechanism, ABC):
                 kept = memory.append(keys, values, places.where)
                 keys, values, at = (keys, values, None) if fresh else kept
             view = View(mask, slopes, at)
-        if self.tap.watched:
-            self._show(asked, keys, view)
-        return self.answer(self.mix(asked, keys, values, view))
+        return self.answer(self._mixed(asked, keys, values, view, data is not None))
 
     def _recall(self, queries: Tensor, memory: Held, view: View) -> Tensor:
         """Cross-attention to what was read before; rows that share a source ask as if they were positions of one."""
         keys, values = memory.held
         asked = self.ask(queries)
-        folded = fold(asked, len(keys))
-        if self.tap.watched:
-            self._show(folded, keys, view)
-        return self.answer(unfold(self.mix(folded, keys, values, view), len(asked)))
+        return self.answer(unfold(self._mixed(fold(asked, len(keys)), keys, values, view, True), len(asked)))
 
     def _branch(
         self, asked: Tensor, keys: Tensor, values: Tensor, memory: Branches, view: View, where: Where
@@ -141,27 +137,20 @@ class Attention(Mechanism, ABC):
         """One step of several hypotheses a sentence: each reads its own line of what all have written."""
         keys, values, at = memory.append(keys, values, where)
         view = replace(view, at=at, chosen=memory.visible)
-        folded = fold(asked, len(keys))
+        return self.answer(unfold(self._mixed(fold(asked, len(keys)), keys, values, view), len(asked)))
+
+    def _mixed(self, asked: Tensor, keys: Tensor, values: Tensor, view: View, across: bool = False) -> Tensor:
+        """What every head has to say, shown to those who watch; of heads that are switched off, nothing."""
+        mixed = self.mix(asked, keys, values, view)
+        if self.tap.idle:
+            return mixed
         if self.tap.watched:
-            self._show(folded, keys, view)
-        return self.answer(unfold(self.mix(folded, keys, values, view), len(asked)))
-
-    def _show(self, asked: Tensor, keys: Tensor, view: View) -> None:
-        """To those who watch, at any later time: columns are positions, also where a memory kept only some.
-
-        Added up, since several hypotheses wrote a position, of which each sees one.
-        """
-        at = view.at
-        kept = keys if at is None else keys.clone()  # the memory will write over its own
-
-        def weigh(rows: slice) -> Tensor:
-            weights = self.weigh(asked, kept, view, rows)
-            if at is None:
-                return weights
-            places = at.clamp(min=0).view(-1, 1, 1, at.shape[-1]).expand_as(weights)  # what is no key has no weight
-            return weights.new_zeros(*weights.shape[:3], int(at.max()) + 1).scatter_add(3, places, weights)
-
-        self.tap(asked.shape[2], weigh)
+            if view.at is not None:
+                keys, values = keys.clone(), values.clone()  # the memory will write over its own
+            weigh = partial(self.weigh, asked, keys, view)
+            self.tap.show(Glance(asked, keys, values, mixed, weigh, view.at, across))
+        heard: Tensor = self.tap(mixed)
+        return heard
 
 
 def split(x: Float[Tensor, "B T W"], heads: int) -> Float[Tensor, "B H T K"]:
