@@ -1,9 +1,10 @@
 """The attentions of a model that was watched: their kinds, their numbers, who looks at whom, and their names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from regard.errors import InputError
 from regard.looking.scene import Scene, Side
 from regard.model.recurrent import RecurrentDecoder
 from regard.model.watch import Sight
@@ -37,6 +38,11 @@ class Layer:
     def __str__(self) -> str:
         return f"{self.kind}.{self.number}"
 
+    def facts(self) -> dict[str, object]:
+        """As JSON can hold it."""
+        who = {"kind": self.kind, "layer": self.number, "name": self.name, "heads": self.heads}
+        return who | {"rows": self.rows, "columns": self.columns}
+
 
 def layers_of(scene: Scene, seen: Mapping[str, Sight]) -> list[Layer]:
     """All that was seen, numbered by its kind."""
@@ -58,6 +64,17 @@ def _kind(scene: Scene, name: str, sight: Sight) -> Kind:
     return "masked" if "inputs" in scene.lines and name.startswith("decoder") else "encoder"
 
 
+def chosen(name: str, layers: Sequence[Layer], rest: Sequence[str]) -> list[Layer]:
+    """All layers of a kind, or the one whose number is said; a head that is said must be there."""
+    kind = layers[0].kind
+    if rest and int(rest[0]) >= len(layers):
+        raise InputError(f"{name}: {kind} has {_counted(len(layers), 'layer')}, counted from 0")
+    found = [layers[int(rest[0])]] if rest else list(layers)
+    if len(rest) > 1 and int(rest[1]) >= found[0].heads:
+        raise InputError(f"{name}: {found[0]} has {_counted(found[0].heads, 'head')}, counted from 0")
+    return found
+
+
 def title(kind: str, layer: int | None, head: int | None, layers: int, heads: int) -> str:
     """What a panel is, in words."""
     if head is not None and layer is not None:
@@ -68,5 +85,5 @@ def title(kind: str, layer: int | None, head: int | None, layers: int, heads: in
     return f"{kind}, mean of {many}" if layers * heads > 1 else kind
 
 
-def counted(number: int, what: str) -> str:
+def _counted(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")

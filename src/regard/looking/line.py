@@ -53,6 +53,18 @@ class Line:
         """What is written beside rows and columns."""
         return self.words if words else self.tokens
 
+    def part(self, start: int, stop: int, words: bool) -> "tuple[Line, int]":
+        """Words (or tokens) start to stop by themselves, and the token they begin at."""
+        spans = self.spans[start:stop] if words else [(place, place + 1) for place in range(start, stop)]
+        first, last = (spans[0][0], spans[-1][1]) if spans else (0, 0)
+        return Line(
+            self.tokens[first:last],
+            self.labels(words)[start:stop],
+            tuple((begin - first, end - first) for begin, end in spans),
+            self.ids[first:last],
+            frozenset(place - first for place in self.special if first <= place < last),
+        ), first
+
     def facts(self) -> dict[str, object]:
         """All of it, as JSON can hold it."""
         spans = [list(span) for span in self.spans]

@@ -1,18 +1,21 @@
 """One table of weights: words or tokens that ask, words or tokens that are looked at. Formed a block at a time."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from regard.looking.line import Line
+from regard.errors import InputError
+from regard.looking.line import Line, Span
+from regard.looking.merging import Pool, merged
+
+ROWS = re.compile(r"(\d{0,9}):(\d{0,9})")
+BLOCK = 2**22  # numbers of a block
 
 Rows = Callable[[int, int], Float[Tensor, "t S"]]
-
-BLOCK = 2**22  # numbers of a block
-MERGED = "sub-words are merged: the weight of a word is the sum over its tokens, of a row the mean over its tokens"
 
 
 @dataclass(frozen=True)
@@ -24,43 +27,36 @@ class Panel:
     rows: Line
     columns: Line
     block: Rows
+    """Exact weights of tokens from one to another."""
     most: int = 2**30
     """Rows that can be asked for at once without needing much memory."""
     place: tuple[str, int | None, int | None] = ("", None, None)
     """The kind, layer and head it is of; None where it is a mean of all."""
 
-    @property
-    def size(self) -> tuple[int, int]:
-        """Tokens that ask, and tokens that are looked at."""
-        return len(self.rows), len(self.columns)
-
     def shape(self, words: bool) -> tuple[int, int]:
-        """The same in words."""
+        """Words (or tokens) that ask, and that are looked at."""
         return len(self.rows.labels(words)), len(self.columns.labels(words))
 
-    def blocks(self, words: bool, start: int = 0, stop: int | None = None) -> "Iterator[tuple[int, Tensor]]":
+    def cut(self, rows: str, words: bool) -> "Panel":
+        """Some of its rows, START:STOP in words or tokens, as a panel of their own; without a word about it, all."""
+        if not rows:
+            return self
+        found, count = ROWS.fullmatch(rows), self.shape(words)[0]
+        if found is None:
+            raise InputError(f"rows: wanted START:STOP, such as 0:50, given {rows!r}")
+        start, stop = int(found[1] or 0), min(int(found[2] or count), count)
+        if start >= stop:
+            raise InputError(f"rows: {rows} is none of {count:,} {'words' if words else 'tokens'}, counted from 0")
+        line, first = self.rows.part(start, stop, words)
+        return replace(self, rows=line, block=lambda low, high: self.block(first + low, first + high))
+
+    def blocks(self, words: bool, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Tensor]]:
         """Some rows after others, words if wanted, each block with the number of its first row."""
         last = self.shape(words)[0] if stop is None else min(stop, self.shape(words)[0])
-        spans = self.rows.spans if words else [(row, row + 1) for row in range(len(self.rows))]
-        room = max(1, min(self.most, BLOCK // max(1, len(self.columns))))
-        while start < last:
-            end = start + 1
-            while end < last and spans[end][1] - spans[start][0] <= room:
-                end += 1
-            weights = self.block(spans[start][0], spans[end - 1][1])
-            yield start, self._merged(weights, spans[start:end]) if words else weights
-            start = end
-
-    def _merged(self, weights: Float[Tensor, "t S"], spans: Sequence[tuple[int, int]]) -> Float[Tensor, "r C"]:
-        """Sums over the tokens of a column's word, means over those of a row's."""
-        if self.columns.merged:
-            into = owners(self.columns.spans).to(weights.device)
-            weights = weights.new_zeros(len(weights), len(self.columns.words)).index_add(1, into, weights)
-        if not self.rows.merged:
-            return weights
-        into = owners(spans).to(weights.device)
-        sums = weights.new_zeros(len(spans), weights.shape[1]).index_add(0, into, weights)
-        return sums / torch.bincount(into, minlength=len(spans))[:, None]
+        most = min(self.most, BLOCK // max(1, len(self.columns)))
+        for first, spans in row_blocks(self.rows, words, most, start, last):
+            weights = self.block(spans[0][0], spans[-1][1])
+            yield first, merged(weights, spans, self.columns) if words else weights
 
     def table(self, words: bool = True, start: int = 0, stop: int | None = None) -> Float[Tensor, "r C"]:
         """All of it, or some rows; as large as it is."""
@@ -69,18 +65,18 @@ class Panel:
 
     def pooled(self, most: int, words: bool = True) -> Float[Tensor, "r C"]:
         """At most so many rows and columns: each cell is the largest weight of those that it stands for."""
-        tall, wide = self.shape(words)
-        sizes = min(tall, most), min(wide, most)
-        pooled = torch.full(sizes, float("-inf"))
-        across = torch.arange(wide) * sizes[1] // wide
+        pool = Pool(self.shape(words), most)
         for start, block in self.blocks(words):
-            narrow = block.new_full((len(block), sizes[1]), float("-inf"))
-            narrow = narrow.scatter_reduce(1, across.to(block.device).expand_as(block), block, "amax").cpu()
-            down = (torch.arange(start, start + len(block)) * sizes[0] // tall)[:, None].expand_as(narrow)
-            pooled = pooled.scatter_reduce(0, down, narrow.float(), "amax")
-        return pooled
+            pool.add(start, block)
+        return pool.cells
 
 
-def owners(spans: Sequence[tuple[int, int]]) -> Int[Tensor, "n"]:
-    """The number of its word for every token."""
-    return torch.repeat_interleave(torch.tensor([stop - start for start, stop in spans], dtype=torch.long))
+def row_blocks(line: Line, words: bool, most: int, start: int, stop: int) -> Iterator[tuple[int, list[Span]]]:
+    """Rows start to stop in blocks of at most so many tokens (or one word), as spans of tokens."""
+    spans = line.spans if words else tuple((place, place + 1) for place in range(len(line)))
+    while start < stop:
+        end = start + 1
+        while end < stop and spans[end][1] - spans[start][0] <= most:
+            end += 1
+        yield start, list(spans[start:end])
+        start = end

@@ -58,9 +58,10 @@ class Scene:
             low, high = max(start - above, 0), min(stop - above, piece.sizes[rows])
             if low < high:
                 found = block(number, low, high)
-                blocks.append(F.pad(found, (left, whole - left - found.shape[-1])))
+                beside = (left, whole - left - found.shape[-1])
+                blocks.append(F.pad(found, beside) if any(beside) else found)
             above, left = above + piece.sizes[rows], left + piece.sizes[columns]
-        return torch.cat(blocks, -2)
+        return blocks[0] if len(blocks) == 1 else torch.cat(blocks, -2)
 
     def run(self, piece: Piece, rows: int = 1) -> Float[Tensor, "B T O"]:
         """One pass, as the model answers."""

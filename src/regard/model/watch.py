@@ -18,7 +18,8 @@ from torch import Tensor, nn
 
 from regard.errors import InputError
 
-Weigh = Callable[[slice], Float[Tensor, "B H t S"]]
+Weigh = Callable[[slice, int | None], Float[Tensor, "B h t S"]]
+"""Weights of some rows, of one head or of all."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,12 @@ class Glance:
         """How many asked."""
         return self.asked.shape[2]
 
-    def weights(self, rows: slice) -> Float[Tensor, "B H t N"]:
+    def weights(self, rows: slice, head: int | None = None) -> Float[Tensor, "B h t N"]:
         """Columns are positions, also where a memory kept only some.
 
         Added up, since several hypotheses wrote a position, of which each sees one.
         """
-        weights = self.weigh(rows)
+        weights = self.weigh(rows, head)
         if self.at is None:
             return weights
         places = self.at.clamp(min=0).view(-1, 1, 1, self.at.shape[-1]).expand_as(weights)  # no key has no weight
@@ -58,7 +59,7 @@ class Glance:
         if self.values is None:
             return 0.0
         shared = self.asked.shape[1] // self.values.shape[1]
-        shown = self.weigh(rows).to(self.values.dtype) @ self.values.repeat_interleave(shared, 1)
+        shown = self.weigh(rows, None).to(self.values.dtype) @ self.values.repeat_interleave(shared, 1)
         return float((shown - self.mixed[:, :, rows]).abs().max())
 
 
@@ -83,13 +84,12 @@ class Sight:
 
     def rows(self, start: int, stop: int, head: int | None = None) -> Float[Tensor, "B h t S"]:
         """The weights of asking positions start to stop, of one head or of all."""
-        blocks = []
         with torch.no_grad():
-            for glance, rows in self.parts(start, stop):
-                weights = glance.weights(rows)
-                blocks.append(weights if head is None else weights[:, head : head + 1])
+            blocks = [glance.weights(rows, head) for glance, rows in self.parts(start, stop)]
         if not blocks:
             raise ValueError(f"no weights were seen from row {start} to {stop}")
+        if len(blocks) == 1:
+            return blocks[0]
         widest = max(block.shape[-1] for block in blocks)
         return torch.cat([nn.functional.pad(block, (0, widest - block.shape[-1])) for block in blocks], 2)
 

@@ -66,7 +66,10 @@ class Attention(Mechanism, ABC):
     def weigh(
         self, asked: Float[Tensor, "B H T K"], keys: Float[Tensor, "B G S K"], view: View, rows: slice
     ) -> Float[Tensor, "B H t S"]:
-        """Some rows of the weights, written down: for those who watch, and for the naive kernel."""
+        """Some rows of the weights, written down: for those who watch, and for the naive kernel.
+
+        Every head by itself: who watches may ask for one alone.
+        """
 
     @abstractmethod
     def mix(
@@ -147,10 +150,20 @@ class Attention(Mechanism, ABC):
         if self.tap.watched:
             if view.at is not None:
                 keys, values = keys.clone(), values.clone()  # the memory will write over its own
-            weigh = partial(self.weigh, asked, keys, view)
+            weigh = partial(self._weigh, asked, keys, view)
             self.tap.show(Glance(asked, keys, values, mixed, weigh, view.at, across))
         heard: Tensor = self.tap(mixed)
         return heard
+
+    def _weigh(self, asked: Tensor, keys: Tensor, view: View, rows: slice, head: int | None) -> Tensor:
+        """Some rows of all heads; or of one, for which no other is weighed where heads have nothing of their own."""
+        heads, groups = asked.shape[1], keys.shape[1]
+        if head is None or heads == 1:
+            return self.weigh(asked, keys, view, rows)
+        group = head // (heads // groups)
+        one = view if view.slopes is None else replace(view, slopes=view.slopes[head : head + 1])
+        alone = self.weigh(asked[:, head : head + 1], keys[:, group : group + 1], one, rows)
+        return alone if alone.shape[1] == 1 else self.weigh(asked, keys, view, rows)[:, head : head + 1]
 
 
 def split(x: Float[Tensor, "B T W"], heads: int) -> Float[Tensor, "B H T K"]:

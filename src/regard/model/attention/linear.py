@@ -144,7 +144,7 @@ class LinearAttention(Attention):
         if self.tap.idle:
             return mixed
         for keys in kept:
-            self.tap.show(Glance(asked, keys, None, mixed, partial(self.weigh, asked, keys, view), across=across))
+            self.tap.show(Glance(asked, keys, None, mixed, partial(self._weigh, asked, keys, view), across=across))
         heard: Tensor = self.tap(mixed)
         return heard
 
