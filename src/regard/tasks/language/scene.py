@@ -3,8 +3,8 @@
 import torch
 
 from regard.errors import InputError
-from regard.looking.line import line
-from regard.looking.scene import Piece, Scene
+from regard.looking.line import Line, line
+from regard.looking.scene import Piece, Scene, Side
 from regard.tasks.language.generator import TextGenerator
 
 
@@ -27,7 +27,7 @@ def language_scene(generator: TextGenerator, text: str, tokens: int = 0) -> Scen
     model = generator.model
     row = torch.tensor([ids], device=next(model.parameters()).device)
     piece = Piece((row,), row[0, 1:], {"inputs": len(ids), "outputs": len(ids) - 1})
-    lines = {"inputs": line(generator.tokenizer, ids), "outputs": line(generator.tokenizer, ids[1:])}
+    lines: dict[Side, Line] = {"inputs": line(generator.tokenizer, ids), "outputs": line(generator.tokenizer, ids[1:])}
     return Scene(
         model,
         lines,

@@ -3,8 +3,8 @@
 import torch
 
 from regard.errors import InputError
-from regard.looking.line import joined, line
-from regard.looking.scene import Piece, Scene
+from regard.looking.line import Line, joined, line
+from regard.looking.scene import Piece, Scene, Side
 from regard.tasks.translation.translator import Part, Translator
 
 
@@ -32,7 +32,7 @@ def translation_scene(translator: Translator, text: str, target: str = "") -> Sc
         )
         for source, inputs, outputs in rows
     ]
-    lines = {
+    lines: dict[Side, Line] = {
         "source": joined([line(two.source, source) for source, _, _ in rows]),
         "inputs": joined([line(two.target, inputs) for _, inputs, _ in rows]),
         "outputs": joined([line(two.target, outputs) for _, _, outputs in rows]),
