@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from regard.import_run import import_model
     from regard.listener import Listener
     from regard.looking.alignment import Alignment
+    from regard.looking.look import Look
     from regard.model.build import build
     from regard.model.describe import Description
     from regard.model.watch import watch
@@ -50,6 +51,7 @@ _PLACES = {
     "regard.import_run": ("import_model",),
     "regard.listener": ("Listener",),
     "regard.looking.alignment": ("Alignment",),
+    "regard.looking.look": ("Look",),
     "regard.model.build": ("build",),
     "regard.model.describe": ("Description",),
     "regard.model.watch": ("watch",),
@@ -84,6 +86,7 @@ __all__ = [
     "Generated",
     "InputError",
     "Listener",
+    "Look",
     "Measured",
     "Menu",
     "Overview",

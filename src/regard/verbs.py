@@ -14,6 +14,7 @@ from regard.decoding.resize import beam_keys
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
 from regard.looking.alignment import Alignment
+from regard.looking.look import Look, gather
 from regard.model.mode import evaluating
 from regard.recipe.override import Override
 from regard.recipe.read import keys
@@ -155,6 +156,28 @@ def align(run: RunLike, source: str, target: str = "", *, device: str | None = N
         raise InputError("nothing to look at: the source is empty")
     translator = translator_of(opened(run, device=device))
     return translator.align(asked, said) if said else translator.look(translator.translate([asked])[0])
+
+
+def look(
+    run: RunLike,
+    text: str,
+    target: str = "",
+    *,
+    tokens: int = 0,
+    device: str | None = None,
+    listener: Listener = SILENT,
+) -> Look:
+    """What a trained model looks at, in every attention and every head, while it reads a text and writes its answer."""
+    (asked,), said = checked([text]), checked([target])[0]
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
+        raise InputError(f"tokens: wanted a whole number from 0, given {named(tokens)}")
+    trained = opened(run, device=device, listener=listener)
+    listener.at("answering")
+    scene = trained.task.scene(trained.answerer, asked, said, tokens)
+    listener.at("looking")
+    size = sum(parameter.numel() for parameter in trained.model.parameters())
+    about = {"run": str(trained.run.folder), "task": trained.recipe.wants("task").kind, "step": trained.step}
+    return gather(scene, about | {"parameters": size})
 
 
 def translator_of(run: RunLike) -> Translator:

@@ -8,6 +8,7 @@ from regard.calls.hearing import work_heard
 from regard.datasets.data import Split
 from regard.listener import Listener
 from regard.looking.alignment import Alignment
+from regard.looking.look import Look
 from regard.recipe.override import Override
 from regard.tasks.classification import Classified
 from regard.tasks.classification.asked import Given
@@ -154,6 +155,22 @@ def align(run: RunLike, source: str, target: str = "", *, device: str | None = N
     return verbs.align(run, source, target, device=device)
 
 
-def look(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:
-    """What a trained model looks at: of a translator, the alignment of what it writes with its source."""
-    return verbs.align(run, source, target, device=device)
+def look(
+    run: RunLike,
+    text: str,
+    target: str = "",
+    *,
+    tokens: int = 0,
+    device: str | None = None,
+    progress: bool | None = None,
+    listener: Listener | None = None,
+) -> Look:
+    """What a trained model looks at while it reads a text and writes its answer: every attention, every head, exactly.
+
+    Of a translator `target` is what it is to have written, if not its own translation; a language model reads the text,
+    and writes `tokens` more if asked to. `print` shows the usual panel, `panel("cross.0.3")` is one head,
+    `weights("cross", 0, 3)` its numbers, `save("x.png")` a picture; `heads()` measures all heads,
+    `without("cross.0.3")` switches one off, and `influence` asks gradients, of models without attention too.
+    """
+    with work_heard(progress, listener) as heard:
+        return verbs.look(run, text, target, tokens=tokens, device=device, listener=heard)

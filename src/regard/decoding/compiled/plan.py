@@ -42,8 +42,8 @@ class Plan:
 
     @property
     def holds(self) -> bool:
-        """Whether nobody watches, and nothing is dropped by chance."""
-        return not any(tap.sights for tap in self._taps) and not any(part.training for part in self._dropping)
+        """Whether nobody watches, all heads are on, and nothing is dropped by chance."""
+        return all(tap.idle for tap in self._taps) and not any(part.training for part in self._dropping)
 
     def _call(self, close: nn.Module) -> list[int]:
         """What is the same at every step."""

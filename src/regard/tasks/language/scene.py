@@ -1,0 +1,40 @@
+"""A text as a language model reads it, to be looked at: every token, and what is said to come next."""
+
+import torch
+
+from regard.errors import InputError
+from regard.looking.line import Line, line
+from regard.looking.scene import Piece, Scene, Side
+from regard.tasks.language.generator import TextGenerator
+
+
+def language_scene(generator: TextGenerator, text: str, tokens: int = 0) -> Scene:
+    """A text, and behind it so many tokens that the model writes itself, as its recipe says."""
+    ids, written = generator.encode(text), ""
+    if tokens:
+        (found,) = generator.generate([text], tokens)
+        ids, written = [*ids, *(one.token for one in found.tokens)], found.text
+    if len(ids) < 2:
+        ids = [generator.facts.begin, *generator.tokenizer.encode([text])[0]]
+    if len(ids) < 2:
+        raise InputError(
+            "nothing to look at: the text is empty; ", call="tokens=20 writes one", flag="--tokens 20 writes one"
+        )
+    if len(ids) > generator.room:
+        raise InputError(
+            f"the text has {len(ids):,} tokens, and the model takes in {generator.room:,} at most; shorten it"
+        )
+    model = generator.model
+    row = torch.tensor([ids], device=next(model.parameters()).device)
+    piece = Piece((row,), row[0, 1:], {"inputs": len(ids), "outputs": len(ids) - 1})
+    lines: dict[Side, Line] = {"inputs": line(generator.tokenizer, ids), "outputs": line(generator.tokenizer, ids[1:])}
+    return Scene(
+        model,
+        lines,
+        [piece],
+        model.states,
+        {"inputs": model.target},
+        text,
+        written,
+        (lambda: generator.generate([text], tokens)[0].text) if tokens else None,
+    )
