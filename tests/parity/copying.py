@@ -55,6 +55,14 @@ VIT = {
     r"fc1": "up",
     r"fc2": "down",
 } | ATTENTION
+DEIT = {r"^deit\.": "vit.", r"^vit\.embeddings\.distillation_token": "body.registers"}
+RESNET = {
+    r"^resnet\.embedder\.embedder\.convolution": "body.stem.0",
+    r"^resnet\.embedder\.embedder\.normalization": "body.stem.1",
+    r"shortcut\.convolution": "around.0",
+    r"shortcut\.normalization": "around.1",
+    r"^classifier\.1": "head",
+}
 MARIAN = {
     r"^model\.shared": "source.table",
     r"^final_logits_bias": "head.bias",
@@ -94,6 +102,36 @@ def from_vit(given: Tensors) -> Tensors:
     found = joined(renamed(given, VIT))
     found["body.embed.project.weight"] = found["body.embed.project.weight"].flatten(1)
     found["body.encoder.positions.table.weight"] = found["body.encoder.positions.table.weight"][0]
+    return found
+
+
+def from_deit(given: Tensors) -> Tensors:
+    """The second token is there, and nobody reads it."""
+    return from_vit(renamed(given, DEIT))
+
+
+def from_taught_deit(given: Tensors, weight: float = 0.5, bias: float = 0.5) -> Tensors:
+    """Two heads whose answers are averaged are one that reads both tokens; of gradients other shares are taken."""
+    found = from_deit(renamed(given, {r"^cls_classifier": "classifier"}))
+    found["body.cls"] = torch.cat([found["body.cls"], found.pop("body.registers")], 1)
+    more = [found.pop(f"distillation_classifier.{name}") for name in ("weight", "bias")]
+    found["head.weight"] = weight * torch.cat([found["head.weight"], more[0]], 1)
+    found["head.bias"] = bias * (found["head.bias"] + more[1])
+    return found
+
+
+def from_resnet(given: Tensors, depths: list[int]) -> Tensors:
+    """Blocks are numbered through all stages; the parts of one stand in a row, a ReLU between each two."""
+    places = {"convolution": 0, "normalization": 1}
+
+    def inner(found: re.Match[str]) -> str:
+        return f"inner.{3 * int(found[1]) + places[found[2]]}"
+
+    found = {}
+    for old, tensor in renamed(given, RESNET).items():
+        stage = re.match(r"resnet\.encoder\.stages\.(\d+)\.layers\.(\d+)\.", old)
+        name = re.sub(r"layer\.(\d+)\.(convolution|normalization)", inner, old[stage.end() :]) if stage else old
+        found[f"body.blocks.{sum(depths[: int(stage[1])]) + int(stage[2])}.{name}" if stage else name] = tensor
     return found
 
 
