@@ -8,6 +8,7 @@ from typing import get_args
 import numpy as np
 
 from regard.datasets.data import Data, Split
+from regard.datasets.images.asked import Given, asked_images
 from regard.datasets.overlong import too_long
 from regard.decoding.compiled.machine_code import wanted
 from regard.decoding.resize import beam_keys
@@ -19,7 +20,6 @@ from regard.recipe.override import Override
 from regard.recipe.read import keys
 from regard.run import Run
 from regard.tasks.classification import Classified, Classifier
-from regard.tasks.classification.asked import Given, asked_images
 from regard.tasks.classification.showing import Pictures
 from regard.tasks.evaluation import Scored
 from regard.tasks.language.generator import Generated, TextGenerator

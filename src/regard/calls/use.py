@@ -6,11 +6,11 @@ from pathlib import Path
 from regard import verbs
 from regard.calls.hearing import work_heard
 from regard.datasets.data import Split
+from regard.datasets.images.asked import Given
 from regard.listener import Listener
 from regard.looking.alignment import Alignment
 from regard.recipe.override import Override
 from regard.tasks.classification import Classified
-from regard.tasks.classification.asked import Given
 from regard.tasks.language.generator import Generated
 from regard.tasks.language.scorer import ScoredText
 from regard.tasks.task import Evaluation

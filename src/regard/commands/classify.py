@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from regard.datasets.images.asked import Asked
     from regard.tasks.classification import Classified, Classifier
-    from regard.tasks.classification.asked import Asked
 
 TOGETHER = 64  # images that are read and classified at a time, where so many are waiting
 PIPE = "-"
@@ -71,7 +71,7 @@ def _names(typed: list[str]) -> Iterator[list[str]]:
     """Names of images, folders and archives: those that were typed, or those of a pipe as they come."""
     from regard.commands.asked import asked_lines
     from regard.commands.waiting import waiting
-    from regard.tasks.classification.asked import check_name
+    from regard.datasets.images.asked import check_name
 
     if PIPE in typed and len(typed) > 1:
         raise InputError("-: names come from a pipe or from the command line, not from both")
@@ -85,7 +85,7 @@ def _names(typed: list[str]) -> Iterator[list[str]]:
 
 def _images(name: str) -> "Iterator[Asked | InputError]":
     """What a name stands for; one that stands for nothing stops nothing but itself."""
-    from regard.tasks.classification.asked import named_images
+    from regard.datasets.images.asked import named_images
 
     try:
         yield from named_images(name)

@@ -2,7 +2,7 @@
 
 from regard.recipe import Slot
 from regard.tasks.classification import Classification
-from regard.tasks.classification.augmentation import Augmentation, Random
+from regard.tasks.images.augmentation import Augmentation, Random
 from regard.tasks.language import Language
 from regard.tasks.task import Task
 from regard.tasks.translation import Translation

@@ -139,7 +139,7 @@ class ImageFolder(Images):
         left = [entry for entry in self._alone(split) if entry.digest not in held]
         chosen = fewer(left, self.limit, self.seed) if split == "train" and 0 < self.limit < len(left) else None
         for entry in self._own(split):
-            why = entry.bad or (OTHER if entry.split == "other" else "" if entry.label else NO_CLASS)
+            why = entry.bad or (OTHER if entry.split == "other" else "" if self._is_placed(entry) else NO_CLASS)
             if not why and entry.number not in alone:
                 why = next(why for why, digests in elsewhere.items() if entry.digest in digests)
             why = why or (HELD if entry.digest in held else "")
@@ -148,7 +148,7 @@ class ImageFolder(Images):
     def _alone(self, split: Split) -> list[Entry]:
         """Those that can be read and that no split behind this one has."""
         elsewhere = set[bytes]().union(*(self._digests(other) for other in SPLITS[1:] if self._before(split, other)))
-        good = (entry for entry in self._own(split) if _is_good(entry))
+        good = (entry for entry in self._own(split) if self._is_good(entry))
         return [entry for entry in good if entry.digest not in elsewhere]
 
     def _before(self, split: Split, other: Split) -> bool:
@@ -156,7 +156,13 @@ class ImageFolder(Images):
         return SPLITS.index(split) < SPLITS.index(other) and not self._is_held_out(other)
 
     def _digests(self, split: Split) -> set[bytes]:
-        return {entry.digest for entry in self._own(split) if _is_good(entry)}
+        return {entry.digest for entry in self._own(split) if self._is_good(entry)}
+
+    def _is_good(self, entry: Entry) -> bool:
+        return self._is_placed(entry) and not entry.bad and entry.split != "other"
+
+    def _is_placed(self, entry: Entry) -> bool:
+        return bool(entry.label) or not self.labelled
 
     @cached_property
     def _held(self) -> dict[bytes, Split]:
@@ -189,7 +195,7 @@ class ImageFolder(Images):
         for split in SPLITS:
             if (split == "train" or self.named[split]) and not self._kept(split):
                 raise InputError(self._nothing(split))
-        if len(self.classes) < 2:
+        if self.labelled and len(self.classes) < 2:
             raise InputError(
                 f"{', '.join(self.named['train'])}: all images are of one class ({self.classes[0]!r})\n"
                 "wanted are two classes or more, each in a folder of its own"
@@ -199,7 +205,8 @@ class ImageFolder(Images):
         named, fates = ", ".join(self.named[split]), self._fate(split)
         why = Counter(why for _, why in fates)
         if not fates:
-            return f"{named}: no {split} images in it; wanted are folders of images, one for each class"
+            wanted = "; wanted are folders of images, one for each class" if self.labelled else ""
+            return f"{named}: no {split} images in it{wanted}"
         if why[NO_CLASS] == len(fates):
             return f"{named}: no class folders in it; put the images of each class into a folder of its own"
         first = next(entry for entry, each in fates if each == why.most_common(1)[0][0])
@@ -214,7 +221,8 @@ class ImageFolder(Images):
     def identity(self) -> list[Any]:
         contents = [self._album(split).identity for split in SPLITS]
         named = [bool(self.named[split]) for split in SPLITS]
-        return [contents, named, self.shares, self.seed, self.limit, self.broken, VERSION]
+        made = [contents, named, self.shares, self.seed, self.limit, self.broken, VERSION]
+        return made if self.labelled else [*made, "unlabelled"]
 
     def unchanged(self) -> bool:
         return all(album.unchanged() for album in self._albums.values())
@@ -234,16 +242,14 @@ class ImageFolder(Images):
         if split != "train":
             return []
         album = self._album(split)
+        if not self.labelled:
+            return album.notes()
         empty = [label for each in ("", "train") for label in album.empty.get(each, [])]
         return [
             *([f"no images in the class {'folder' if len(empty) == 1 else 'folders'} {some(empty)}"] if empty else []),
             *_ambiguous(self._kept(split)),
             *album.notes(),
         ]
-
-
-def _is_good(entry: Entry) -> bool:
-    return bool(entry.label) and not entry.bad and entry.split != "other"
 
 
 def _ambiguous(entries: Sequence[Entry]) -> list[str]:

@@ -16,6 +16,9 @@ SHOWN = 3
 class Images(Data[Picture], ABC):
     """Images in three splits that share none, each of one class."""
 
+    labelled: bool = True
+    """Whether it matters what each shows; a task that does not ask takes images of no class, too."""
+
     @property
     @abstractmethod
     def classes(self) -> list[str]:

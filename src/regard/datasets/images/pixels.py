@@ -26,6 +26,7 @@ from regard.listener import SILENT, Listener
 FORMAT, TRIES = 1, 2
 IMAGES, LABELS, NAMES, ENDS = "images", "labels", "names", "ends"
 KINDS: dict[str, Any] = {IMAGES: np.uint8, LABELS: np.int64, NAMES: np.uint8, ENDS: np.int64}
+ANY = ("",)  # the one class of images that are not told apart
 UNKNOWN = "of a class that is not learnt"
 EVERY = 64  # images between two words to the listener
 REMEDY = "REGARD_CACHE names another place"
@@ -71,10 +72,11 @@ def pixels(  # noqa: PLR0917  (an order of six parts, and who wants to know)
     """The images of a split, ready to be learnt from; from the cache if nothing has changed.
 
     What becomes of each goes into the report. `classes` are those whose places are the labels: those of the data's own
-    training images, unless a model has learnt others. Images that show none of them are left out.
+    training images, unless a model has learnt others. Images that show none of them are left out; where images are not
+    told apart, none is.
     """
     images.look(listener)
-    known = tuple(images.classes if classes is None else classes)
+    known = tuple(images.classes if classes is None else classes) if images.labelled else ANY
     made = _Order(images, split, shape, channels, fit, known)
     folder = cache("pixels") / made.name
     used(folder)
@@ -155,7 +157,7 @@ def _decode(made: _Order, part: Path, listener: Listener) -> Report:
     with ExitStack() as files:
         pixels, names = (files.enter_context((part / name).open("wb")) for name in (IMAGES, NAMES))
         for number, picture in images.numbered(split, report):
-            place = places.get(picture.label)
+            place = places.get(picture.label) if images.labelled else 0
             if place is None:
                 report.drop_kept(UNKNOWN, number, picture.name)
             else:
@@ -166,6 +168,8 @@ def _decode(made: _Order, part: Path, listener: Listener) -> Report:
                 listener.at(work, report.read, total)
         for name, numbers in ((LABELS, labels), (ENDS, ends)):
             files.enter_context((part / name).open("wb")).write(numbers.tobytes())
+    if not images.labelled:
+        return report
     counts = np.bincount(np.array(labels, np.int64), minlength=len(places))
     _refuse_unlearnt(made, counts)
     note_classes(report, dict(zip(made.classes, counts.tolist(), strict=True)), split)

@@ -1,14 +1,13 @@
 """What a classifier learns from images, varied as its augmentation says."""
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.model.assembly import ImageClassifier
-from regard.tasks.classification.augmentation import Augmentation
-from regard.tasks.classification.batches import ImageBatch
 from regard.tasks.classification.facts import Facts
+from regard.tasks.images.augmentation import Augmentation
+from regard.tasks.images.batches import ImageBatch, varied
 from regard.tasks.task import Loss
 
 
@@ -23,10 +22,8 @@ def classification_loss(
     if batch.draws is None or not model.training:
         logits = model(facts.normalised(batch.images[: batch.rows])).float()
         return Loss(_costs(logits, labels, label_smoothing).sum(), _costs(logits.detach(), labels).sum())
-    with torch.no_grad(), torch.autocast(batch.images.device.type, enabled=False):
-        pixels, share = _varied(batch, augmentation)
-        inputs = facts.scaled(pixels)
-    logits = model(inputs).float()
+    pixels, share = varied(batch, augmentation)
+    logits = model(facts.scaled(pixels)).float()
     partner = batch.draws.partner
     if partner is None:
         return Loss(_costs(logits, labels, label_smoothing).sum(), _costs(logits.detach(), labels).sum())
@@ -36,19 +33,6 @@ def classification_loss(
         for scores, smoothing in ((logits, label_smoothing), (logits.detach(), 0.0))
     )
     return Loss(total.sum(), plain.sum())
-
-
-def _varied(
-    batch: ImageBatch, augmentation: Augmentation
-) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"]]:
-    """The images to learn from, between 0 and 1, and how much of each is its own."""
-    assert batch.draws is not None
-    pixels = augmentation.vary(batch.images.float() / 255, batch.draws.each)
-    own, partner = pixels[: batch.rows], batch.draws.partner
-    if partner is None:
-        return own, own.new_ones(batch.rows)
-    drawn = {name: drawn[: batch.rows] for name, drawn in batch.draws.each.items()}
-    return augmentation.mix(own, pixels[partner.to(pixels.device)], drawn)
 
 
 def _costs(logits: Float[Tensor, "B V"], labels: Int[Tensor, "B"], smoothing: float = 0.0) -> Float[Tensor, "B"]:

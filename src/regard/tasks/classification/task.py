@@ -6,24 +6,23 @@ from typing import Annotated, Any
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Data, Report, Split, note_few, note_untested
-from regard.datasets.images import ImageFolder, Images
-from regard.datasets.images.pixels import Pixels
-from regard.datasets.images.pixels import pixels as made_into_pixels
+from regard.datasets.data import Report, Split, note_few, note_untested
+from regard.datasets.images import Images
 from regard.errors import InputError
-from regard.listener import SILENT, Listener
+from regard.listener import Listener
 from regard.model.assembly import ImageClassifier
 from regard.model.options import sides
 from regard.recipe import Count, Part, Share, Size, choose
-from regard.tasks.classification.augmentation import Augmentation
-from regard.tasks.classification.batches import ImageBatch, ImageBatches
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.evaluation import ClassificationScores
 from regard.tasks.classification.examining import examined
 from regard.tasks.classification.facts import FILE, Facts
 from regard.tasks.classification.loss import classification_loss
-from regard.tasks.classification.normalise import statistics
-from regard.tasks.classification.options import Channels, Fitting, ImageSize, Mean, Std
+from regard.tasks.images.augmentation import Augmentation
+from regard.tasks.images.batches import ImageBatch, ImageBatches
+from regard.tasks.images.options import Channels, Fitting, ImageSize, Mean, Std, check_scale
+from regard.tasks.images.splits import Splits, named_images
+from regard.tasks.images.statistics import statistics
 from regard.tasks.task import Exam, Kept, Loss, Task
 
 LEARNT: tuple[Split, ...] = ("train", "valid")
@@ -61,21 +60,21 @@ class Classification(Task):
         std: Std = [],  # noqa: B006
     ) -> None:
         super().__init__(kept)
-        for name, given in (("mean", mean), ("std", std)):
-            if given and len(given) != channels:
-                raise ValueError(f"{name}: {len(given)} numbers for {channels} channels")
+        check_scale(mean, std, channels)
         self.data, self.augmentation = data.build(), augmentation.build()
         self.shape, self.channels, self.fit = sides(size), channels, fit
         self.batch_images, self.label_smoothing, self.balanced = batch_images, label_smoothing, balanced
         self.mean, self.std = mean, std
-        self._pixels: dict[Split, tuple[Pixels, Report]] = {}
+        self._pixels = Splits(self.data, self.shape, channels, fit)
+        if kept is not None:
+            self._pixels.classes = self.facts.classes
 
     # --- data -------------------------------------------------------------------------------------------------------
 
     def prepare(self, listener: Listener) -> dict[Split, Report]:
         if self.kept is None:
             self.data.survey(listener)
-        reports = {split: self._learnable(split, listener)[1] for split in LEARNT}
+        reports = {split: self._pixels.ready(split, listener)[1] for split in LEARNT}
         if len(self.facts.classes) < 2:
             raise InputError(f"all images are of one class, {self.facts.classes[0]!r}: there is nothing to tell apart")
         if not reports["train"].kept:
@@ -87,18 +86,6 @@ class Classification(Task):
             note_untested(reports["test"], reports["valid"], self.data.more_tested)
         return reports
 
-    def _learnable(self, split: Split, listener: Listener) -> tuple[Pixels, Report]:
-        """A split of its own data, made into pixels and kept at hand; what is to be told of it."""
-        if split not in self._pixels:
-            self._pixels[split] = self._pixels_of(self.data, split, listener)
-        return self._pixels[split]
-
-    def _pixels_of(self, data: Images, split: Split, listener: Listener) -> tuple[Pixels, Report]:
-        report = Report()
-        known = None if self.kept is None and data is self.data else self.facts.classes
-        found = made_into_pixels(data, split, self.shape, self.channels, self.fit, report, listener, known)
-        return found, report
-
     def _note_unequal(self, report: Report) -> None:
         counts = self.facts.counts
         if max(counts) > UNEQUAL * min(counts) and not self.balanced:
@@ -109,17 +96,9 @@ class Classification(Task):
         """Those the run has kept, or what the training images say."""
         if self.kept is not None:
             return Facts.open(self.kept)
-        pixels, _ = self._learnable("train", SILENT)
-        mean, std = (self.mean, self.std) if self.mean and self.std else statistics(pixels)
-        return Facts(
-            pixels.classes,
-            self.shape,
-            self.channels,
-            self.fit,
-            tuple(self.mean or mean),
-            tuple(self.std or std),
-            tuple(pixels.counts.tolist()),
-        )
+        pixels, _ = self._pixels["train"]
+        scale = statistics(pixels, self.mean, self.std)
+        return Facts(pixels.classes, self.shape, self.channels, self.fit, *scale, tuple(pixels.counts.tolist()))
 
     def sizes(self) -> dict[str, Size]:
         return {"classes": len(self.facts.classes), "channels": self.facts.channels, "size": self.facts.size}
@@ -145,8 +124,7 @@ class Classification(Task):
                 self.mean, self.std = list(theirs.mean), list(theirs.std)
 
     def batches(self, seed: int) -> ImageBatches:
-        pixels, _ = self._learnable("train", SILENT)
-        return ImageBatches(pixels, self.batch_images, seed, self.augmentation, self.balanced)
+        return ImageBatches(self._pixels["train"][0], self.batch_images, seed, self.augmentation, self.balanced)
 
     def loss(self, model: ImageClassifier, batch: ImageBatch) -> Loss:
         return classification_loss(model, batch, self.facts, self.augmentation, self.label_smoothing)
@@ -157,16 +135,7 @@ class Classification(Task):
         return Classifier(model, self.facts)
 
     def evaluate(self, answerer: Classifier, exam: Exam) -> ClassificationScores | None:
-        data = exam.data
-        assert isinstance(data, Images)
-        if data is self.data:
-            pixels, _ = self._learnable(exam.split, exam.listener)
-        else:
-            pixels, report = self._pixels_of(data, exam.split, exam.listener)
-            if not report.kept:
-                raise InputError(f"{data.called(exam.split)}: no image of a class that this model knows")
-            if report.dropped:
-                exam.listener.say(f"{data.called(exam.split)}: {report}")
+        pixels = self._pixels.examined(exam, self.facts.classes, "of a class that this model knows")
         return examined(answerer, pixels, exam)
 
     def manner(self, answerer: Classifier) -> str:
@@ -177,6 +146,4 @@ class Classification(Task):
         return [] if self.facts.classes == other.facts.classes else ["they know other classes"]
 
     def data_from(self, named: str) -> Images:
-        other = ImageFolder(train=named, test=named)
-        other.keys["test"] = "on"
-        return other
+        return named_images(named)

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.model.attention.kernels.short import is_short, short
 from regard.model.attention.view import View
 from regard.model.precision import HALF, rounded_to
 
@@ -39,7 +40,9 @@ def fused(
     dropout: float,
     causal: bool = False,
 ) -> Tensor:
-    """torch's fused attention; with fewer keys than queries, heads share them."""
+    """torch's fused attention, or what is faster for short rows; with fewer keys than queries, heads share them."""
+    if mask is None and not causal and not dropout and is_short(asked, keys, values):
+        return short(asked, keys, values, scale)
     return F.scaled_dot_product_attention(
         asked, keys, values, mask, dropout, causal, scale=scale, enable_gqa=asked.shape[1] != keys.shape[1]
     )

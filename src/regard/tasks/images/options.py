@@ -36,3 +36,10 @@ Mean = Annotated[
 Std = Annotated[
     list[Positive], Doc("What they are divided by then, a number a channel; none: the deviation of the images.")
 ]
+
+
+def check_scale(mean: list[float], std: list[float], channels: int) -> None:
+    """Refuse means or deviations that are not those of so many channels."""
+    for name, given in (("mean", mean), ("std", std)):
+        if given and len(given) != channels:
+            raise ValueError(f"{name}: {len(given)} numbers for {channels} channels")

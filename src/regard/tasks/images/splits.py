@@ -1,0 +1,58 @@
+"""The images of a task, split by split: made into pixels when they are first wanted, and kept at hand."""
+
+from collections.abc import Sequence
+
+from regard.datasets.data import Report, Split
+from regard.datasets.images import Images
+from regard.datasets.images.fit import Fit
+from regard.datasets.images.pixels import Pixels, pixels
+from regard.errors import InputError
+from regard.listener import SILENT, Listener
+from regard.tasks.task import Exam
+
+
+class Splits:
+    """What a task learns from and is examined on, all of one shape."""
+
+    def __init__(self, data: Images, shape: tuple[int, int], channels: int, fit: Fit) -> None:
+        self.data, self.shape, self.channels, self.fit = data, shape, channels, fit
+        self.classes: Sequence[str] | None = None
+        """Those that a model knows already; else they are those of the data."""
+        self._made: dict[Split, tuple[Pixels, Report]] = {}
+
+    def __getitem__(self, split: Split) -> tuple[Pixels, Report]:
+        return self.ready(split, SILENT)
+
+    def ready(self, split: Split, listener: Listener) -> tuple[Pixels, Report]:
+        """A split of the task's own data; what is to be told of it."""
+        if split not in self._made:
+            self._made[split] = self._pixels(self.data, split, listener, self.classes)
+        return self._made[split]
+
+    def examined(self, exam: Exam, classes: Sequence[str] | None = None, wanted: str = "that can be read") -> Pixels:
+        """What an exam is on: a split of these data, or of others, of which images of these classes are taken."""
+        data = exam.data
+        assert isinstance(data, Images)
+        if data is self.data:
+            return self.ready(exam.split, exam.listener)[0]
+        found, report = self._pixels(data, exam.split, exam.listener, classes)
+        if not report.kept:
+            raise InputError(f"{data.called(exam.split)}: no image {wanted}")
+        if report.dropped:
+            exam.listener.say(f"{data.called(exam.split)}: {report}")
+        return found
+
+    def _pixels(
+        self, data: Images, split: Split, listener: Listener, classes: Sequence[str] | None
+    ) -> tuple[Pixels, Report]:
+        report = Report()
+        return pixels(data, split, self.shape, self.channels, self.fit, report, listener, classes), report
+
+
+def named_images(named: str) -> Images:
+    """Other images, from what a user names; all of them are the split `test`."""
+    from regard.datasets.images import ImageFolder
+
+    other = ImageFolder(train=named, test=named)
+    other.keys["test"] = "on"
+    return other
