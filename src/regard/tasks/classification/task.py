@@ -8,6 +8,7 @@ from annotated_doc import Doc
 
 from regard.datasets.data import Report, Split, note_few, note_untested
 from regard.datasets.images import Images
+from regard.datasets.images.fit import fitting
 from regard.errors import InputError
 from regard.listener import Listener
 from regard.model.assembly import ImageClassifier
@@ -20,7 +21,16 @@ from regard.tasks.classification.facts import FILE, Facts
 from regard.tasks.classification.loss import classification_loss
 from regard.tasks.images.augmentation import Augmentation
 from regard.tasks.images.batches import ImageBatch, ImageBatches
-from regard.tasks.images.options import Channels, Fitting, ImageSize, Mean, Std, check_scale
+from regard.tasks.images.options import (
+    Channels,
+    Fitting,
+    ImageSize,
+    Interpolation,
+    Mean,
+    Middle,
+    Std,
+    check_scale,
+)
 from regard.tasks.images.splits import Splits, named_images
 from regard.tasks.images.statistics import statistics
 from regard.tasks.task import Exam, Kept, Loss, Task
@@ -49,6 +59,8 @@ class Classification(Task):
         size: ImageSize = 224,
         channels: Channels = 3,
         fit: Fitting = "crop",
+        interpolation: Interpolation = "bilinear",
+        middle: Middle = 1.0,
         batch_images: Annotated[Count, Doc("Images in a batch.")] = 64,
         label_smoothing: Annotated[
             Share, Doc("Share of the right class's weight that is spread over all, against overconfidence; 0 is none.")
@@ -62,10 +74,10 @@ class Classification(Task):
         super().__init__(kept)
         check_scale(mean, std, channels)
         self.data, self.augmentation = data.build(), augmentation.build()
-        self.shape, self.channels, self.fit = sides(size), channels, fit
+        self.shape, self.channels, self.fit = sides(size), channels, fitting(fit, interpolation, middle)
         self.batch_images, self.label_smoothing, self.balanced = batch_images, label_smoothing, balanced
         self.mean, self.std = mean, std
-        self._pixels = Splits(self.data, self.shape, channels, fit)
+        self._pixels = Splits(self.data, self.shape, channels, self.fit)
         if kept is not None:
             self._pixels.classes = self.facts.classes
 

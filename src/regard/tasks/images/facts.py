@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
-from regard.datasets.images.fit import Fit
+from regard.datasets.images.fit import Fit, Fitting
 from regard.errors import InputError
 from regard.recipe import Size
-from regard.tasks.images.options import CHANNELS, FITS, LARGEST
+from regard.tasks.images.options import CHANNELS, FITS, INTERPOLATIONS, LARGEST, LEAST
 
 SCALE = 100.0  # of means, and of one by a deviation: pixels are between 0 and 1
 
@@ -62,22 +62,29 @@ class Pixelwise(NamedTuple):
 
 def pixelwise(table: Mapping[str, Any], file: str) -> Pixelwise:
     """What the table of a file says of pixels; what cannot be is refused."""
-    shape, channels, fit = table.get("shape"), table.get("channels"), table.get("fit")
+    shape, channels = table.get("shape"), table.get("channels")
     if not are_numbers(shape, 2) or not all(1 <= side <= LARGEST for side in shape):
         raise InputError(f"{file}: damaged: {shape!r:.40} is no shape of images")
     if type(channels) is not int or channels not in CHANNELS:
         raise InputError(f"{file}: damaged: {channels!r:.40} channels")
-    if fit not in FITS:
-        raise InputError(f"{file}: damaged: {fit!r:.40} is no way to fit images")
     mean, std = (_figures(table.get(name), name, channels, file) for name in ("mean", "std"))
     if min(std) < 1 / SCALE**2:
         raise InputError(f"{file}: damaged: std: pixels would be divided by {min(std):g}")
-    return Pixelwise((shape[0], shape[1]), channels, fit, mean, std)
+    return Pixelwise((shape[0], shape[1]), channels, _fit(table.get("fit"), file), mean, std)
 
 
 def are_numbers(given: Any, count: int) -> bool:
     """Whether something from a file is a list of so many whole numbers."""
     return isinstance(given, list) and len(given) == count and all(type(one) is int for one in given)
+
+
+def _fit(given: Any, file: str) -> Fit:
+    """A word, or three: the way, how pixels are drawn out of others, and the share of the sides that is kept."""
+    way, interpolation, middle = given if isinstance(given, list) and len(given) == 3 else (given, "bilinear", 1.0)
+    known = type(way) is str and way in FITS and type(interpolation) is str and interpolation in INTERPOLATIONS
+    if not known or type(middle) is not float or not LEAST <= middle <= 1:
+        raise InputError(f"{file}: damaged: {given!r:.40} is no way to fit images")
+    return Fitting(way, interpolation, middle) if isinstance(given, list) else way
 
 
 def _figures(given: Any, name: str, count: int, file: str) -> tuple[float, ...]:

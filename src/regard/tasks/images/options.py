@@ -5,13 +5,16 @@ from typing import Annotated, get_args
 from annotated_doc import Doc
 from pydantic import AfterValidator, Field
 
-from regard.datasets.images.fit import Fit
+from regard.datasets.images.fit import Interpolation as AnyInterpolation
+from regard.datasets.images.fit import Way
 from regard.model.options import Channels as AnyChannels
 from regard.recipe import Positive
 
 LARGEST = 4096  # pixels of a side
 CHANNELS = (1, 3)
-FITS: tuple[str, ...] = get_args(Fit)
+FITS: tuple[str, ...] = get_args(Way)
+INTERPOLATIONS: tuple[str, ...] = get_args(AnyInterpolation)
+LEAST = 0.05  # of the sides of an image, of which only the middle is kept
 Side = Annotated[int, Field(ge=1, le=LARGEST)]
 
 
@@ -27,8 +30,17 @@ ImageSize = Annotated[
 ]
 Channels = Annotated[AnyChannels, AfterValidator(_known)]
 Fitting = Annotated[
-    Fit,
-    Doc("How images of another shape become that: their middle (crop), all of them squashed, or with a margin (pad)."),
+    Way,
+    Doc(
+        "How images of another shape become that: their middle (crop, or shortest_edge in whole pixels, as in other "
+        "libraries), all of them squashed, or with a margin (pad)."
+    ),
+]
+Interpolation = Annotated[AnyInterpolation, Doc("How pixels are drawn out of others where an image changes its size.")]
+Middle = Annotated[
+    float,
+    Field(ge=LEAST, le=1),
+    Doc("Share of each side that is kept then: images are made so much larger, and their middle is cut out."),
 ]
 Mean = Annotated[
     list[float], Doc("What is taken from pixels between 0 and 1, a number a channel; none: the mean of the images.")
