@@ -1,16 +1,16 @@
 """A model of another maker as Regard has it: what a run is made of."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from torch import Tensor
 
 from regard.datasets.tokenizer import Tokenizer
 from regard.errors import InputError, RecipeError
-from regard.importing.design import Design
 from regard.model.menu import MENU
 from regard.model.weights import named, shell
 from regard.recipe import Recipe
+from regard.tasks.classification.facts import Facts
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,32 @@ class Imported:
     """Whether a text begins with the tokenizer's `bos`, as in training; a chat template writes its own."""
 
 
-def complete(design: Design, name: str, source: str) -> tuple[dict[str, Any], dict[str, list[int]]]:
+@dataclass(frozen=True)
+class ImportedClassifier:
+    """A pretrained image classifier, complete: nothing of where it came from is needed any more."""
+
+    name: str
+    recipe: dict[str, Any]
+    """Tables with a complete [model]."""
+    weights: dict[str, Tensor] = field(repr=False)
+    """By the names of Regard's own model, in float32."""
+    facts: Facts
+    """Names of classes, and how images are made ready for it."""
+    origin: dict[str, Any]
+    """Family, files with their sha256, licence if one is named."""
+
+
+class AnyDesign(Protocol):
+    """What a model of another maker is, in numbers."""
+
+    @property
+    def family(self) -> str: ...
+
+    def model(self) -> dict[str, Any]:
+        """The [model] of a recipe."""
+
+
+def complete(design: AnyDesign, name: str, source: str) -> tuple[dict[str, Any], dict[str, list[int]]]:
     """The recipe with every default written out, and the shapes of its model's weights; nothing large is made."""
     try:
         recipe = Recipe.check({"name": name, "about": f"{design.family}, imported", "model": design.model()}, MENU)

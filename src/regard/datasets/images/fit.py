@@ -37,9 +37,9 @@ def fitting(way: Way, interpolation: Interpolation, middle: float) -> Fit:
 def fitted(pixels: PixelArray, shape: Shape, channels: int, fit: Fit) -> PixelArray:
     """An image (rows, columns, colours) as a model reads it: (channels, *shape).
 
-    `crop` keeps the shape of things and cuts off what stands out on two sides; `shortest_edge` does so in whole pixels,
-    as `transformers` and timm do; `squash` keeps all and changes the shape; `pad` keeps both and fills two sides up with
-    black. One channel is how bright a colour looks.
+    `crop` keeps the shape of things and cuts off what stands out on two sides; `shortest_edge` does so in whole
+    pixels, as `transformers` and timm do; `squash` keeps all and changes the shape; `pad` keeps both and fills two
+    sides up with black. One channel is how bright a colour looks.
     """
     if channels not in (1, 3):
         raise ValueError(f"channels: wanted 1 (grey) or 3 (colours), given {channels}")
@@ -51,6 +51,11 @@ def fitted(pixels: PixelArray, shape: Shape, channels: int, fit: Fit) -> PixelAr
         sized = np.asarray(_sized(image, shape, how)).reshape(*shape, -1)
     rows = sized.transpose(2, 0, 1)
     return np.repeat(rows, 3, 0) if channels == 3 and grey else np.ascontiguousarray(rows)
+
+
+def enlarged(shape: Shape, middle: float) -> Shape:
+    """The whole pixels of which a shape is the middle."""
+    return int(shape[0] / middle + ROUNDING), int(shape[1] / middle + ROUNDING)
 
 
 def _sized(image: Image.Image, shape: Shape, how: Fitting) -> Image.Image:
@@ -77,9 +82,9 @@ def _middle(size: tuple[int, int], shape: Shape, share: float) -> Box:
 
 
 def _whole(size: tuple[int, int], shape: Shape, how: Fitting) -> Box:
-    """What is left of an image that is brought to whole pixels first and then cut to a shape, half as much from the left
-    and from above as there is too much."""
-    high, wide = (int(side / how.middle + ROUNDING) for side in shape)
+    """What is left of an image that is brought to whole pixels first and then cut to a shape in its middle; where there
+    is an odd number too many, one pixel more to the right and below."""
+    high, wide = enlarged(shape, how.middle)
     if how.way == "shortest_edge" and wide * size[1] >= high * size[0]:
         high = wide * size[1] // size[0]
     elif how.way == "shortest_edge":
