@@ -45,7 +45,7 @@ def _language(folder: Folder, config: dict[str, Any], listener: Listener) -> Imp
     speech = read_speech(folder, config, design.vocab_size)
     plan = folder_plan(design, held, str(path))
     plan.check({name: tensor.shape for name, tensor in held.items()}, str(path))
-    recipe, shapes = complete(design, path.resolve().name, str(path / CONFIG))
+    recipe, shapes = complete(design.family, design.model(), path.resolve().name, str(path / CONFIG))
     weights = plan.fill(shapes, held.__getitem__, listener)
     kept = [CONFIG, *files, *speech.files]
     listener.at("taking checksums")

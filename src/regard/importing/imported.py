@@ -1,7 +1,7 @@
 """A model of another maker as Regard has it: what a run is made of."""
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from torch import Tensor
 
@@ -49,20 +49,10 @@ class ImportedClassifier:
     """Family, files with their sha256, licence if one is named."""
 
 
-class AnyDesign(Protocol):
-    """What a model of another maker is, in numbers."""
-
-    @property
-    def family(self) -> str: ...
-
-    def model(self) -> dict[str, Any]:
-        """The [model] of a recipe."""
-
-
-def complete(design: AnyDesign, name: str, source: str) -> tuple[dict[str, Any], dict[str, list[int]]]:
+def complete(family: str, table: dict[str, Any], name: str, source: str) -> tuple[dict[str, Any], dict[str, list[int]]]:
     """The recipe with every default written out, and the shapes of its model's weights; nothing large is made."""
     try:
-        recipe = Recipe.check({"name": name, "about": f"{design.family}, imported", "model": design.model()}, MENU)
+        recipe = Recipe.check({"name": name, "about": f"{family}, imported", "model": table}, MENU)
         model = shell(recipe.model.build)
     except RecipeError as error:
         raise InputError(f"{source}: {error}") from error

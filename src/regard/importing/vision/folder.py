@@ -37,7 +37,7 @@ def read_classifier(folder: Folder, config: dict[str, Any], listener: Listener) 
     held = read_weights(folder, files, IDLE)
     plan = vision_plan(design, held, str(path))
     plan.check({name: tensor.shape for name, tensor in held.items()}, str(path))
-    recipe, shapes = complete(design, path.resolve().name, str(path / CONFIG))
+    recipe, shapes = complete(design.family, design.model(), path.resolve().name, str(path / CONFIG))
     counters = [name for name in shapes if name.endswith(COUNTER)]
     counted = {name: shape for name, shape in shapes.items() if name not in set(counters)}
     weights = plan.fill(counted, lambda name: _sound(held, name), listener)
