@@ -25,7 +25,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "rounded": ("resnet", {"quantization_config": {"bits": 8}}, "quantization_config: .* rounded"),
     "an activation": ("vit", {"hidden_act": "quick_gelu"}, "hidden_act: 'quick_gelu': wanted one of"),
     "channels": ("vit", {"num_channels": 4}, "num_channels: 4: images have 1 channel here, or 3"),
-    "a patch": ("vit", {"patch_size": 8}, r"is 20×3×7×7, and its config asks for 20×3×8×8"),
+    "a patch": ("vit", {"patch_size": 8}, "is 1×10×20, and its config asks for 1×5×20"),
     "a patch that divides nothing": ("vit", {"image_size": 22, "patch_size": 7}, "asks for images of 22×22"),
     "three sides": ("vit", {"image_size": [21, 21, 3]}, "image_size: "),
     "no side": ("vit", {"image_size": [0, 21]}, "image_size: "),

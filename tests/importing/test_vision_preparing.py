@@ -1,5 +1,6 @@
 """Images are made ready as the processors of other makers do it: the same bytes, the same numbers."""
 
+import json
 from math import floor
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ PROCESSORS: dict[str, tuple[str, Any]] = {
 @pytest.mark.parametrize("case", PROCESSORS)
 def test_pixels_are_those_of_transformers(case: str) -> None:
     family, processor = PROCESSORS[case]
-    prepared = read_processor(processor.to_dict(), family, 3, "preprocessor_config.json")
+    prepared = read_processor(json.loads(processor.to_json_string()), family, 3, "preprocessor_config.json")
     mean, std = (np.array(one, np.float32)[:, None, None] for one in (prepared.mean, prepared.std))
     for rows, columns in SIZES[: 2 if case == "resnet large" else None]:
         image = photograph(rows, columns)

@@ -78,7 +78,7 @@ def _middle(size: tuple[int, int], shape: Shape, share: float) -> Box:
     ratio = max(shape[1] / size[0], shape[0] / size[1])
     wide, high = share * shape[1] / ratio, share * shape[0] / ratio
     left, top = (size[0] - wide) / 2, (size[1] - high) / 2
-    return max(0.0, left), max(0.0, top), min(size[0], left + wide), min(size[1], top + high)
+    return max(0.0, left), max(0.0, top), min(float(size[0]), left + wide), min(float(size[1]), top + high)
 
 
 def _whole(size: tuple[int, int], shape: Shape, how: Fitting) -> Box:
@@ -91,4 +91,5 @@ def _whole(size: tuple[int, int], shape: Shape, how: Fitting) -> Box:
         wide = high * size[0] // size[1]
     left, top = (wide - shape[1]) // 2, (high - shape[0]) // 2
     across, down = size[0] / wide, size[1] / high
-    return left * across, top * down, min(size[0], (left + shape[1]) * across), min(size[1], (top + shape[0]) * down)
+    right, below = (left + shape[1]) * across, (top + shape[0]) * down
+    return left * across, top * down, min(float(size[0]), right), min(float(size[1]), below)

@@ -12,7 +12,7 @@ from regard.importing.vision.configs import activation
 from regard.importing.vision.design import PatchesDesign, ResnetDesign, Token, VisionDesign, stage_widths
 from regard.importing.vision.labels import class_names, numbered_names
 from regard.importing.vision.prepared import INTERPOLATIONS, Prepared, cut, scale
-from regard.tasks.images.options import CHANNELS
+from regard.tasks.images.options import CHANNELS, LARGEST
 
 GELU = {"gelu": "none", "gelu_tanh": "tanh"}
 EPS = 1e-6
@@ -177,7 +177,7 @@ def _prepared(settings: Settings, channels: int) -> Prepared:
     """As timm evaluates: images are made a little larger than `input_size`, and their middle is cut out."""
     size = settings.get("input_size")
     size = [channels, 224, 224] if size is None else size
-    if not isinstance(size, list) or len(size) != 3 or any(type(one) is not int or one < 1 for one in size):
+    if not isinstance(size, list) or len(size) != 3 or any(type(one) is not int or not 0 < one <= LARGEST for one in size):
         raise settings.refusal("input_size", size, "wanted channels, rows and columns")
     if size[0] != channels:
         raise settings.refusal("input_size", size, f"the model has {channels} channels")

@@ -32,8 +32,8 @@ Channels = Annotated[AnyChannels, AfterValidator(_known)]
 Fitting = Annotated[
     Way,
     Doc(
-        "How images of another shape become that: their middle (crop, or shortest_edge in whole pixels, as in other "
-        "libraries), all of them squashed, or with a margin (pad)."
+        "How images of another shape become that: their middle (crop, or shortest_edge, in whole pixels), all of them "
+        "squashed, or with a margin (pad)."
     ),
 ]
 Interpolation = Annotated[AnyInterpolation, Doc("How pixels are drawn out of others where an image changes its size.")]
