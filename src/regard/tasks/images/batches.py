@@ -51,10 +51,13 @@ class ImageBatch:
 
 
 @torch.no_grad()
-def varied(batch: ImageBatch, augmentation: Augmentation) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"]]:
-    """The images to learn from, between 0 and 1, and how much of each is its own; as exact in half precision."""
+def varied(batch: ImageBatch, augmentation: Augmentation | None) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"]]:
+    """The images to learn from, between 0 and 1, and how much of each is its own; as exact in half precision.
+
+    Without an augmentation, or where nothing was drawn, they are as they are.
+    """
     own = batch.images[: batch.rows].float() / 255
-    if batch.draws is None:
+    if batch.draws is None or augmentation is None:
         return own, own.new_ones(batch.rows)
     with torch.autocast(own.device.type, enabled=False):
         pixels, partner = augmentation.vary(batch.images.float() / 255, batch.draws.each), batch.draws.partner
