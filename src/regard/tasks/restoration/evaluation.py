@@ -78,19 +78,10 @@ class RestorationScores(Evaluation):
 
     def tables(self) -> list[Table]:
         speed = f"{self.images / max(self.seconds, 1e-9):,.0f} images/s"
+        gained = self.psnr - self.psnr_corrupted, self.ssim - self.ssim_corrupted
         likeness = [
-            (
-                "PSNR",
-                f"{self.psnr_corrupted:.2f} dB",
-                f"{self.psnr:.2f} dB",
-                f"{self.psnr - self.psnr_corrupted:+.2f} dB",
-            ),
-            (
-                "structural similarity",
-                f"{self.ssim_corrupted:.3f}",
-                f"{self.ssim:.3f}",
-                f"{self.ssim - self.ssim_corrupted:+.3f}",
-            ),
+            ("PSNR", f"{self.psnr_corrupted:.2f} dB", f"{self.psnr:.2f} dB", f"{gained[0]:+.2f} dB"),
+            ("structural similarity", f"{self.ssim_corrupted:.3f}", f"{self.ssim:.3f}", f"{gained[1]:+.3f}"),
         ]
         rows = [
             ("images", f"{self.images:,}", speed),

@@ -39,10 +39,10 @@ def draw_samples(runs: Mapping[str, Sequence[Sample]], path: Path, listener: Lis
         each = [some[number] for some in runs.values()]
         images = [sample.corrupted, *(one.restored for one in each), sample.clean]
         decibels = [f"{sample.before:.1f} dB", *(f"{one.after:.1f} dB" for one in each), ""]
-        for place, (one, image, head, said) in enumerate(zip(axes, images, heads, decibels, strict=True)):
+        for one, image, head, said in zip(axes, images, heads, decibels, strict=True):
             _show(one, image.transpose(1, 2, 0))
             title = "\n".join(part for part in (head if not number else "", said) if part)
-            one.set_title(plain(title), fontsize=7 if place else 7)
+            one.set_title(plain(title), fontsize=7)
     return write(figure, path, listener)
 
 

@@ -105,7 +105,7 @@ class Restorer:
 
 def _planes(image: NDArray[np.uint8]) -> Tensor:
     """(1, channels, rows, columns)."""
-    return torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1)))[None]
+    return torch.from_numpy(np.array(image.transpose(2, 0, 1), order="C"))[None]
 
 
 def _bytes(pixels: Float[Tensor, "1 C Y X"]) -> NDArray[np.uint8]:

@@ -49,9 +49,7 @@ class Restoration(Task):
         kept: Kept | None,
         *,
         data: Annotated[Part[Images], Doc("Images as they should be: folders of your own, or built-in ones.")],
-        corruption: Annotated[Part[Corruption], Doc("How images are spoilt that are to be restored.")] = choose(
-            "noise"
-        ),
+        corruption: Annotated[Part[Corruption], Doc("How images are spoilt.")] = choose("noise"),
         augmentation: Annotated[Part[Augmentation], Doc("How training images are varied before.")] = choose("random"),
         size: ImageSize = 64,
         channels: Channels = 3,

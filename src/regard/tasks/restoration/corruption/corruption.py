@@ -17,8 +17,8 @@ Drawn = dict[str, Tensor]
 class Corruption(ABC):
     """Spoils images, so that a model learns to give back what they were.
 
-    `draw` takes all chance, `corrupt` leaves nothing to it and treats every image by itself. Pixels are between 0 and 1,
-    before and after.
+    `draw` takes all chance; `corrupt` leaves nothing to it and treats every image by itself. Pixels are between 0 and
+    1, before and after.
     """
 
     @abstractmethod

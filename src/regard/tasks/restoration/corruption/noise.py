@@ -13,7 +13,7 @@ from regard.tasks.restoration.corruption.corruption import Corruption, Drawn
 
 
 class Noise(Corruption):
-    """Gaussian noise on every colour of every pixel: x + strength · ε, no darker than black and no lighter than white."""
+    """Gaussian noise on every colour of every pixel: x + strength · ε, never below black or above white."""
 
     def __init__(
         self,
