@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from regard.datasets.images.picture import endings as known
 from regard.disk import place
 from regard.errors import InputError
 from regard.pictures import ENDINGS
@@ -14,7 +15,10 @@ class Places:
 
     def __init__(self, out: str | Path, endings: tuple[str, ...] = ENDINGS) -> None:
         self.out = place(out)
-        self.single = self.out.suffix.lower() in endings
+        ending = self.out.suffix.lower()
+        self.single = ending in endings
+        if ending in known() and not self.single and not self.out.is_dir():
+            raise InputError(f"{out}: pictures are written as {', '.join(endings)}; name one, or a folder")
         self.given: list[Path] = []
         self._names = set[str]()
 
