@@ -1,5 +1,6 @@
 """Images that a user asks about: names as they were typed or as they come through a pipe, and what cannot be read."""
 
+import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from regard.commands.asked import Asked as Line
     from regard.datasets.images.asked import Asked
 
     Read = tuple[str, NDArray[np.uint8]] | InputError
@@ -24,7 +26,7 @@ PIPE = "-"
 
 ImageNames = Annotated[
     list[str] | None,
-    typer.Argument(help="Images, folders of them, or patterns such as 'photos/*.jpg'; a pipe of names if not said."),
+    typer.Argument(help="Images, folders, archives or patterns such as 'photos/*.jpg'; a pipe of names if not said."),
 ]
 
 
@@ -34,14 +36,14 @@ def groups_read(typed: list[str] | None, verb: str) -> "Callable[[int], Iterator
 
     def read(most: int) -> "Iterator[list[Read]]":
         for some in names:
-            asked = (one for name in some for one in _images(name))
+            asked = (one for name in some for one in ([name] if isinstance(name, InputError) else _images(name)))
             while group := list(islice(asked, min(TOGETHER, most))):
                 yield [_read(one) for one in group]
 
     return read
 
 
-def _names(typed: list[str], verb: str) -> Iterator[list[str]]:
+def _names(typed: list[str], verb: str) -> Iterator[list[str | InputError]]:
     """Names of images, folders and archives: those that were typed, or those of a pipe as they come."""
     from regard.commands.asked import asked_lines
     from regard.commands.waiting import waiting
@@ -52,9 +54,15 @@ def _names(typed: list[str], verb: str) -> Iterator[list[str]]:
     if typed and typed != [PIPE]:
         for name in typed:
             check_name(name)
-        return iter([typed])
-    lines = asked_lines([], [Path(PIPE)] if typed else [], "images", verb)
-    return ([line.text for line in some if line.text.strip()] for some in waiting(lines, TOGETHER))
+        return iter([[*typed]])
+    if not typed and sys.stdin.isatty():
+        raise InputError(f"nothing to {verb}: name an image, a folder or an archive of them, or send names by a pipe")
+    lines = asked_lines([], [Path(PIPE)], "images", verb)
+    return ([_name(line) for line in some if line.text.strip() or line.refused] for some in waiting(lines, TOGETHER))
+
+
+def _name(line: "Line") -> str | InputError:
+    return InputError(f"{line.place}: {line.refused}") if line.refused else line.text
 
 
 def _images(name: str) -> "Iterator[Asked | InputError]":

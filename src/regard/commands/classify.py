@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def classify(
     run: Annotated[Path, typer.Argument(help="A run folder of a classifier.", autocompletion=complete_runs)],
     image: ImageNames = None,
-    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many classes of each image, likeliest first.")] = 3,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many classes of each, likeliest first.")] = 3,
     show: Annotated[
         Path | None,
         typer.Option(help="Draw where it looked: a picture (.png, .svg, .pdf), or a folder for those of many images."),

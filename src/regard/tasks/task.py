@@ -114,7 +114,7 @@ class Task(ABC):
         """Take what goes with the weights of another run, whatever its sections: how pixels were scaled; before
         `prepare`."""
 
-    def outgrown(self, kept: Kept) -> tuple[str, ...]:  # noqa: ARG002  (most have none)
+    def outgrown(self, kept: Kept) -> tuple[str, ...]:
         """Parts of the model that begin anew where all else begins with the weights of another run, given what that has
         kept: a head for other classes."""
         return ()

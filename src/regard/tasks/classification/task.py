@@ -1,8 +1,7 @@
 """The task of classification: images in, the name of what they show out."""
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_doc import Doc
 
@@ -63,11 +62,12 @@ class Classification(Task):
         check_scale(mean, std, channels)
         self.data, self.augmentation = data.build(), augmentation.build()
         self.shape, self.channels, self.fit = sides(size), channels, fit
+        if kept is not None:  # which is what the model has learnt
+            self.shape, self.channels, self.fit = self.facts.shape, self.facts.channels, self.facts.fit
         self.batch_images, self.label_smoothing, self.balanced = batch_images, label_smoothing, balanced
         self.mean, self.std = mean, std
-        self._pixels = Splits(self.data, self.shape, channels, fit)
-        if kept is not None:
-            self._pixels.classes = self.facts.classes
+        known = None if kept is None else self.facts.classes
+        self._pixels = Splits(self.data, self.shape, self.channels, self.fit, known)
 
     # --- data -------------------------------------------------------------------------------------------------------
 
@@ -103,10 +103,6 @@ class Classification(Task):
     def sizes(self) -> dict[str, Size]:
         return {"classes": len(self.facts.classes), "channels": self.facts.channels, "size": self.facts.size}
 
-    @classmethod
-    def expected(cls, recipe: Mapping[str, Any]) -> dict[str, Size]:
-        return {}  # what [task] says of images is said of the model, too
-
     def files(self) -> dict[str, bytes]:
         return {FILE: self.facts.file()}
 
@@ -135,8 +131,7 @@ class Classification(Task):
         return Classifier(model, self.facts)
 
     def evaluate(self, answerer: Classifier, exam: Exam) -> ClassificationScores | None:
-        pixels = self._pixels.examined(exam, self.facts.classes, "of a class that this model knows")
-        return examined(answerer, pixels, exam)
+        return examined(answerer, self._pixels.examined(exam, self.facts.classes), exam)
 
     def manner(self, answerer: Classifier) -> str:
         rows, columns = self.facts.shape

@@ -6,7 +6,6 @@ from regard.datasets.data import Report, Split
 from regard.datasets.images import Images
 from regard.datasets.images.fit import Fit
 from regard.datasets.images.pixels import Pixels, pixels
-from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.tasks.task import Exam
 
@@ -14,10 +13,11 @@ from regard.tasks.task import Exam
 class Splits:
     """What a task learns from and is examined on, all of one shape."""
 
-    def __init__(self, data: Images, shape: tuple[int, int], channels: int, fit: Fit) -> None:
-        self.data, self.shape, self.channels, self.fit = data, shape, channels, fit
-        self.classes: Sequence[str] | None = None
-        """Those that a model knows already; else they are those of the data."""
+    def __init__(
+        self, data: Images, shape: tuple[int, int], channels: int, fit: Fit, classes: Sequence[str] | None = None
+    ) -> None:
+        """`classes` are those that a model knows already; without, they are those of the data."""
+        self.data, self.shape, self.channels, self.fit, self.classes = data, shape, channels, fit, classes
         self._made: dict[Split, tuple[Pixels, Report]] = {}
 
     def __getitem__(self, split: Split) -> tuple[Pixels, Report]:
@@ -29,15 +29,13 @@ class Splits:
             self._made[split] = self._pixels(self.data, split, listener, self.classes)
         return self._made[split]
 
-    def examined(self, exam: Exam, classes: Sequence[str] | None = None, wanted: str = "that can be read") -> Pixels:
+    def examined(self, exam: Exam, classes: Sequence[str] | None = None) -> Pixels:
         """What an exam is on: a split of these data, or of others, of which images of these classes are taken."""
         data = exam.data
         assert isinstance(data, Images)
         if data is self.data:
             return self.ready(exam.split, exam.listener)[0]
         found, report = self._pixels(data, exam.split, exam.listener, classes)
-        if not report.kept:
-            raise InputError(f"{data.called(exam.split)}: no image {wanted}")
         if report.dropped:
             exam.listener.say(f"{data.called(exam.split)}: {report}")
         return found

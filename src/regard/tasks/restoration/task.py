@@ -63,8 +63,10 @@ class Restoration(Task):
         self.data, self.corruption, self.augmentation = data.build(), corruption.build(), augmentation.build()
         self.data.labelled = False
         self.shape, self.channels, self.fit = sides(size), channels, fit
+        if kept is not None:  # which is what the model has learnt
+            self.shape, self.channels, self.fit = self.facts.shape, self.facts.channels, self.facts.fit
         self.batch_images, self.mean, self.std = batch_images, mean, std
-        self._pixels = Splits(self.data, self.shape, channels, fit)
+        self._pixels = Splits(self.data, self.shape, self.channels, self.fit)
 
     # --- data -------------------------------------------------------------------------------------------------------
 
