@@ -44,7 +44,7 @@ def test_every_image_of_a_folder_is_written_and_told(run: Path, photos: Path) ->
     done = regard("restore", str(run), str(photos), "--quiet")
     assert (done.code, done.err) == (0, "")
     told = dict(line.split("\t") for line in done.lines)
-    assert sorted(told.values()) == [f"restored/{name}.png" for name in ("70", "70-2", "70-3", "grey")]
+    assert set(told.values()) == {f"restored/{name}.png" for name in ("70", "70-2", "70-3", "grey")}
     assert pixels(Path("restored/grey.png")).shape == (20, 30)
     for name, made in told.items():
         assert pixels(Path(made)).shape == pixels(Path(name)).shape
@@ -148,7 +148,7 @@ def test_only_a_restorer_restores(run: Path, photos: Path, trained: tuple[Path, 
 
 @pytest.mark.parametrize("given", [None, 3, b"a.png", {"a": 1}, [None], [np.zeros((4, 4))], np.zeros((0, 3), np.uint8)])
 def test_what_is_no_image_in_python_is_refused(given: object, run: Path) -> None:
-    with pytest.raises(InputError, match="wanted|empty"):
+    with unchecked(), pytest.raises(InputError, match="wanted|empty"):
         package.restore(run, given)  # type: ignore[arg-type]
 
 
@@ -156,7 +156,7 @@ def test_runs_are_evaluated_beside_each_other_and_otherwise_spoilt(run: Path, ph
     done = regard("evaluate", str(run), "--against", str(run), "--on", str(photos), "--out", "out")
     assert done.code == 0, done.err
     assert "3 images of the test split of photos" in done.out
-    assert sum("PSNR" in line for line in done.lines) == 2
+    assert sum(line.strip().startswith("PSNR") for line in done.lines) == 2
     assert {path.name for path in Path("out").iterdir()} >= {"restored.png", "restored.csv"}
     found = [
         json.loads(regard("evaluate", str(run), "--out", "out", "--json", *more).out)["psnr_corrupted"]

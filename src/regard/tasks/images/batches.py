@@ -56,7 +56,7 @@ def varied(
 ) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"] | None]:
     """The images to learn from, between 0 and 1, and how much of each is its own where they are mixed.
 
-    Without an augmentation they are as they are. Pixels are numbers of their own precision, whatever a model computes in.
+    Without an augmentation they are as they are. Pixels have a precision of their own, whatever a model computes in.
     """
     if batch.draws is None or augmentation is None:
         return batch.images[: batch.rows].float() / 255, None
