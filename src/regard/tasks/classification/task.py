@@ -5,7 +5,7 @@ from typing import Annotated
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Report, Split, note_few, note_untested
+from regard.datasets.data import Report, Split
 from regard.datasets.images import Images
 from regard.errors import InputError
 from regard.listener import Listener
@@ -24,7 +24,6 @@ from regard.tasks.images.splits import Splits, named_images
 from regard.tasks.images.statistics import statistics
 from regard.tasks.task import Exam, Kept, Loss, Task
 
-LEARNT: tuple[Split, ...] = ("train", "valid")
 UNEQUAL = 3  # times as many images of one class as of another, from which on it is worth a word
 
 
@@ -72,18 +71,11 @@ class Classification(Task):
     # --- data -------------------------------------------------------------------------------------------------------
 
     def prepare(self, listener: Listener) -> dict[Split, Report]:
-        if self.kept is None:
-            self.data.survey(listener)
-        reports = {split: self._pixels.ready(split, listener)[1] for split in LEARNT}
+        reports = self._pixels.reports(listener, first=self.kept is None)
         if len(self.facts.classes) < 2:
             raise InputError(f"all images are of one class, {self.facts.classes[0]!r}: there is nothing to tell apart")
-        if not reports["train"].kept:
-            raise InputError("there is no image to learn from")
-        note_few(reports["valid"], self.data.more_held_out)
         if self.kept is None:  # a resumed run has said it before
             self._note_unequal(reports["train"])
-            reports["test"] = self.data.report("test")
-            note_untested(reports["test"], reports["valid"], self.data.more_tested)
         return reports
 
     def _note_unequal(self, report: Report) -> None:
@@ -115,9 +107,7 @@ class Classification(Task):
     def follow(self, kept: Kept) -> None:
         """Weights of another run want pixels scaled as they were there."""
         if FILE in kept and not self.mean and not self.std:
-            theirs = Facts.open(kept)
-            if theirs.channels == self.channels:
-                self.mean, self.std = list(theirs.mean), list(theirs.std)
+            self.mean, self.std = Facts.open(kept).scale(self.channels)
 
     def batches(self, seed: int) -> ImageBatches:
         return ImageBatches(self._pixels["train"][0], self.batch_images, seed, self.augmentation, self.balanced)

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
-from regard.datasets.data import Report, Split
+from regard.datasets.data import Report, Split, note_few, note_untested
 from regard.datasets.images import Images
 from regard.datasets.images.fit import Fit
 from regard.datasets.images.pixels import Pixels, pixels
+from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.tasks.task import Exam
+
+LEARNT: tuple[Split, ...] = ("train", "valid")
 
 
 class Splits:
@@ -28,6 +31,20 @@ class Splits:
         if split not in self._made:
             self._made[split] = self._pixels(self.data, split, listener, self.classes)
         return self._made[split]
+
+    def reports(self, listener: Listener, first: bool) -> dict[Split, Report]:
+        """What is learnt from and validated on, made ready. Of a run that begins (`first`) it is also told what is wrong
+        with the data, and what there is to test on."""
+        if first:
+            self.data.survey(listener)
+        found = {split: self.ready(split, listener)[1] for split in LEARNT}
+        if not found["train"].kept:
+            raise InputError("there is no image to learn from")
+        note_few(found["valid"], self.data.more_held_out)
+        if first:
+            found["test"] = self.data.report("test")
+            note_untested(found["test"], found["valid"], self.data.more_tested)
+        return found
 
     def examined(self, exam: Exam, classes: Sequence[str] | None = None) -> Pixels:
         """What an exam is on: a split of these data, or of others, of which images of these classes are taken."""

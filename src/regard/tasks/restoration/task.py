@@ -5,9 +5,8 @@ from typing import Annotated
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Report, Split, note_few, note_untested
+from regard.datasets.data import Report, Split
 from regard.datasets.images import Images
-from regard.errors import InputError
 from regard.listener import Listener
 from regard.model.assembly import ImageRestorer
 from regard.model.options import sides
@@ -25,8 +24,6 @@ from regard.tasks.restoration.facts import FILE, Facts
 from regard.tasks.restoration.loss import restoration_loss
 from regard.tasks.restoration.restorer import Restorer
 from regard.tasks.task import Exam, Kept, Loss, Task
-
-LEARNT: tuple[Split, ...] = ("train", "valid")
 
 
 class Restoration(Task):
@@ -71,16 +68,7 @@ class Restoration(Task):
     # --- data -------------------------------------------------------------------------------------------------------
 
     def prepare(self, listener: Listener) -> dict[Split, Report]:
-        if self.kept is None:
-            self.data.survey(listener)
-        reports = {split: self._pixels.ready(split, listener)[1] for split in LEARNT}
-        if not reports["train"].kept:
-            raise InputError("there is no image to learn from")
-        note_few(reports["valid"], self.data.more_held_out)
-        if self.kept is None:  # a resumed run has said it before
-            reports["test"] = self.data.report("test")
-            note_untested(reports["test"], reports["valid"], self.data.more_tested)
-        return reports
+        return self._pixels.reports(listener, first=self.kept is None)
 
     @cached_property
     def facts(self) -> Facts:
@@ -101,9 +89,7 @@ class Restoration(Task):
     def follow(self, kept: Kept) -> None:
         """Weights of another run want pixels scaled as they were there."""
         if FILE in kept and not self.mean and not self.std:
-            theirs = Facts.open(kept)
-            if theirs.channels == self.channels:
-                self.mean, self.std = list(theirs.mean), list(theirs.std)
+            self.mean, self.std = Facts.open(kept).scale(self.channels)
 
     def batches(self, seed: int) -> CorruptedBatches:
         clean = ImageBatches(self._pixels["train"][0], self.batch_images, seed, self.augmentation)
