@@ -47,11 +47,11 @@ def test_023_skips_restore_noisy_glyphs_better(tmp_path: Path, monkeypatch: pyte
         recipe = {
             "task": {"kind": "restoration", "size": 16, "channels": 1, "batch_images": 32},
             "data": glyphs,
-            "corruption": {"kind": "noise", "strength": 0.2},
-            "model": {"kind": "image_restorer", "width": 8, "scales": 3, "skips": skips},
+            "corruption": {"kind": "noise", "strength": 0.1},
+            "model": {"kind": "image_restorer", "width": 4, "scales": 4, "skips": skips},
             "training": {
                 "steps": 80,
-                "optimizer": {"kind": "adamw", "learning_rate": 0.01},
+                "optimizer": {"kind": "adamw", "learning_rate": 0.02},
                 "schedule": {"kind": "cosine", "warmup_steps": 5},
                 "checkpoints": {"validate_every": 80},
             },
@@ -59,5 +59,6 @@ def test_023_skips_restore_noisy_glyphs_better(tmp_path: Path, monkeypatch: pyte
         with unchecked():
             found[skips] = evaluate(train(recipe, out=tmp_path / skips))
     assert found["concatenate"].psnr > found["concatenate"].psnr_corrupted + 2
-    assert found["concatenate"].psnr > found["none"].psnr + 2
-    assert found["concatenate"].ssim > found["none"].ssim
+    assert found["concatenate"].psnr > found["none"].psnr + 3
+    assert found["concatenate"].ssim > found["none"].ssim + 0.2
+    assert found["concatenate"].worse < 5 < found["none"].worse  # per cent of the images that were better left alone

@@ -33,8 +33,8 @@ class Splits:
         return self._made[split]
 
     def reports(self, listener: Listener, first: bool) -> dict[Split, Report]:
-        """What is learnt from and validated on, made ready. Of a run that begins (`first`) it is also told what is wrong
-        with the data, and what there is to test on."""
+        """What is learnt from and validated on, made ready. Of a run that begins (`first`) it is also told what is
+        wrong with the data, and what there is to test on."""
         if first:
             self.data.survey(listener)
         found = {split: self.ready(split, listener)[1] for split in LEARNT}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from regard.listener import Listener
 from regard.pictures import plain, sheet, write
 from regard.tasks.restoration.restorer import Restored
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WIDE = 1.5  # of an image on the sheet, in inches
 WIDER = 4.0  # of a picture of one image
@@ -60,10 +64,7 @@ def draw_restored(found: Restored, path: str | Path, listener: Listener | None =
     return write(figure, path, listener)
 
 
-def _show(axes: "object", image: NDArray[np.uint8]) -> None:
-    from matplotlib.axes import Axes
-
-    assert isinstance(axes, Axes)
+def _show(axes: "Axes", image: NDArray[np.uint8]) -> None:
     step = -(-max(image.shape[:2]) // LARGEST)
     shown = image[::step, ::step]
     axes.imshow(shown if shown.shape[2] == 3 else shown[:, :, 0], cmap="gray", vmin=0, vmax=255)

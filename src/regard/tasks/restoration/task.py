@@ -108,7 +108,7 @@ class Restoration(Task):
 
     def manner(self, answerer: Restorer) -> str:
         rows, columns = self.facts.shape
-        return f"images of {rows} × {columns}, spoilt by {type(self.corruption).__name__.lower()}"
+        return f"images of {rows} × {columns}, spoilt: {self.corruption.manner()}"
 
     def data_from(self, named: str) -> Images:
         other = named_images(named)

@@ -29,6 +29,10 @@ class Corruption(ABC):
     def corrupt(self, pixels: Float[Tensor, "B C Y X"], drawn: Drawn) -> Float[Tensor, "B C Y X"]:
         """The images, spoilt as was drawn."""
 
+    @abstractmethod
+    def manner(self) -> str:
+        """How they are spoilt, in a few words."""
+
 
 def drawn_for(corruption: Corruption, numbers: Iterable[int], channels: int, shape: tuple[int, int]) -> Drawn:
     """For images that are not learnt from, by their numbers: always the same, in whatever company they are."""

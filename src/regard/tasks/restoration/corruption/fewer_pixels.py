@@ -32,3 +32,6 @@ class FewerPixels(Corruption):
         few = [max(1, side // self.factor) for side in (height, width)]
         small = F.interpolate(pixels, few, mode="area")
         return F.interpolate(small, (height, width), mode="bilinear", align_corners=False)
+
+    def manner(self) -> str:
+        return f"1 of {self.factor} rows and columns"

@@ -32,3 +32,6 @@ class Noise(Corruption):
 
     def corrupt(self, pixels: Float[Tensor, "B C Y X"], drawn: Drawn) -> Float[Tensor, "B C Y X"]:
         return (pixels + drawn["noise"].to(pixels)).clamp(0, 1)
+
+    def manner(self) -> str:
+        return f"noise of {self.strength:g}"

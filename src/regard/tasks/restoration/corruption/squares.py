@@ -41,3 +41,6 @@ class Squares(Corruption):
         for squares in drawn["squares"].to(pixels.device).unbind(1):
             pixels = torch.where(inside(squares, (height, width)), GREY, pixels)
         return pixels
+
+    def manner(self) -> str:
+        return f"{self.count} missing {'square' if self.count == 1 else 'squares'}"
