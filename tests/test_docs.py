@@ -2,16 +2,18 @@
 
 import gzip
 import json
+import shutil
 from itertools import islice
 from pathlib import Path
 
 import jaxtyping
 import pytest
 from following import ROOT, blocks, follow
+from small_images import put as put_images
 
 from regard.datasets.numbers import Numbers
 
-JOBS = ["train-your-own.md", "text.md", "compare.md", "deploy.md"]
+JOBS = ["train-your-own.md", "text.md", "images.md", "compare.md", "deploy.md"]
 ELSEWHERE = {"extend.md"}  # followed in test_extend.py
 
 
@@ -36,6 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "sentences.csv").write_text("id,german,english\n" + "".join(table), encoding="utf-8")
     (tmp_path / "in.txt").write_text("neunundneunzig\n\nhundert\n", encoding="utf-8")
     _texts(tmp_path)
+    _photos(tmp_path)
     return tmp_path
 
 
@@ -49,6 +52,15 @@ def _texts(folder: Path) -> None:
         (folder / "letters" / name).write_text("\n".join(lines[number::2]), encoding="utf-8")
     rows = [json.dumps({"body": " ".join(lines[n : n + 5])}) for n in range(0, 300, 5)]
     (folder / "articles.jsonl").write_text("\n".join(rows), encoding="utf-8")
+
+
+def _photos(folder: Path) -> None:
+    """Images of a few classes, some in an archive."""
+    put_images(folder / "photos", 8)
+    put_images(folder / "flowers", {"up": 8, "flat": 8}, first=20)
+    put_images(folder / "more", {"up": 1}, first=40)
+    (folder / "new.jpg").write_bytes((folder / "photos" / "up" / "1.png").read_bytes())
+    shutil.make_archive(str(folder / "archive"), "zip", folder / "photos")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ HASHES = "manifest.json"
 NO_MEANING = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError, struct.error)
 WEIGHTS = {"recipe.toml": 6, "weights.safetensors": 4, "tokenizer.json": 4, "state.safetensors": 3, HASHES: 3}
 WEIGHTS |= {"run.json": 3, "shortlist.safetensors": 2, "translation.json": 1, "log.jsonl": 1, "evaluation.json": 1}
-WEIGHTS |= {"language.json": 2, "chat_template.jinja": 2}
+WEIGHTS |= {"classification.json": 2, "language.json": 2, "chat_template.jinja": 2}
 
 
 def mutated(run: Path, random: Random, kinds: list[str]) -> str:

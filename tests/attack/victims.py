@@ -48,8 +48,14 @@ WRITERS: dict[str, tuple[Table, Table, Table]] = {
     ),
     "reader": ({"kind": "recurrent", "cell": "lstm"}, {"kind": "characters"}, {"carry_state": True}),
 }
-IMPORTED = "imported"
-NAMES = (*TRANSLATORS, *WRITERS, IMPORTED)
+PATCHES = {"kind": "patches", "width": 8, "patch": 4, "encoder": LOOKING | {"positions": "learned"}}
+CLASSIFIERS: dict[str, Table] = {
+    "vit": PATCHES,
+    "resnet": {"kind": "resnet", "width": 4, "blocks": 1, "stages": 2},
+}
+RESTORER, IMPORTED = "unet", "imported"
+IMAGES = (*CLASSIFIERS, RESTORER)
+NAMES = (*TRANSLATORS, *WRITERS, *IMAGES, IMPORTED)
 TEXT = "The fox says yes, no, or ö?\n\n" * 40
 
 
@@ -61,6 +67,8 @@ def recipe(name: str, place: Path) -> Table:
         "schedule": {"kind": "constant"},
         "checkpoints": {"save_every": 1, "validate_every": 2, "keep": 2},
     }
+    if name in IMAGES:
+        return _seer(name, place, training)
     if name in TRANSLATORS:
         reading, writing, tokenizer, decoding = TRANSLATORS[name]
         task: Table = {"kind": "translation", "batch_tokens": 48}
@@ -73,6 +81,30 @@ def recipe(name: str, place: Path) -> Table:
         model, decoding = {"kind": "language_model", "width": 8, "decoder": writing}, {"kind": "sample"}
     parts = {"data": data, "tokenizer": tokenizer, "model": model, "training": training, "decoding": decoding}
     return {"name": name, "task": task, **parts}
+
+
+def _seer(name: str, place: Path, training: Table) -> Table:
+    restores = name == RESTORER
+    unet = {"kind": "image_restorer", "width": 4, "scales": 2}
+    return {
+        "name": name,
+        "task": {"kind": "restoration" if restores else "classification", "size": 8, "batch_images": 6},
+        "data": {"kind": "folder", "train": str(place / "images"), "valid_share": 0.2, "test_share": 0.2},
+        "augmentation": {"kind": "random", "flip": 0.5, "operations": 1, "mixup": 0.5},
+        "model": unet if restores else {"kind": "image_classifier", "body": CLASSIFIERS[name]},
+        "training": training,
+    }
+
+
+def _images(folder: Path) -> None:
+    """A few of two classes."""
+    import numpy as np
+    from PIL import Image
+
+    for kind, number in ((kind, number) for kind in ("fox", "goose") for number in range(12)):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        noise = np.random.default_rng((number, len(kind))).integers(0, 255, (9, 8, 3), np.uint8)
+        Image.fromarray(noise).save(folder / kind / f"{number}.png")
 
 
 def victims(place: Path, only: str = "") -> dict[str, Path]:
@@ -91,6 +123,8 @@ def _made(name: str, folder: Path) -> int:
         os.environ |= {"REGARD_CACHE": str(folder.parent / "cache"), "REGARD_COMPILED": "0"}
         folder.parent.mkdir(parents=True, exist_ok=True)
         (folder.parent / "text.txt").write_text(TEXT)
+        if name in IMAGES:
+            _images(folder.parent / "images")
         if name == IMPORTED:
             _import(folder)
         else:
@@ -140,7 +174,7 @@ def _shown(run: Path) -> object:
 def verbs(scene: Scene, name: str) -> dict[str, Words]:
     """What anybody might do with a run that a stranger gave them."""
     run, out = str(scene.run), scene.out
-    text = str(scene.text)
+    text = str(scene.text.with_name("images") if name in IMAGES else scene.text)
     told = [] if name in TRANSLATORS else [f"data.train={text}"]
     return _uses(run, text, name) | {
         "open": _opened,
@@ -165,6 +199,21 @@ def _uses(run: str, text: str, name: str) -> dict[str, Words]:
             "translate int8": ["translate", run, "a b", "--int8", "--beam", "2", "--attention"],
         }
         return translated | evaluated | resumed
+    if name == RESTORER:
+        out = str(Path(run).parents[2] / "out" / "restored")
+        restored: dict[str, Words] = {
+            "restore": ["restore", run, text, "--json", "--out", out],
+            "restore show": ["restore", run, f"{text}/fox/0.png", "--corrupt", "--out", out, "--show", f"{out}/look"],
+        }
+        return restored | evaluated | resumed
+    if name in CLASSIFIERS:
+        shown = str(Path(run).parents[2] / "out" / "looks")
+        classified: dict[str, Words] = {
+            "classify": ["classify", run, text, "--json"],
+            "classify int8": ["classify", run, f"{text}/fox/0.png", "--int8"],
+            "classify show": ["classify", run, f"{text}/fox/0.png", "--csv", "--show", shown],
+        }
+        return classified | evaluated | resumed
     written: dict[
         str, Words
     ] = {  # as JSON: a pipe gets what a model writes as it is, a terminal does not (test_writer)

@@ -44,7 +44,7 @@ def refused(said: str, call: Call, *args: Any, **options: Any) -> None:
         ("gru-aditive", "did you mean 'gru-additive'?\nall of them: regard.recipes()"),
         (Path("nothing.toml"), "no such file; there are some that come with Regard: regard.recipes()"),
         ({"model": None}, "model: wanted one of seq2seq"),
-        ("vit-tiny", "task: missing; vit-tiny says what to build, not what to train it for"),
+        ({"model": "image_classifier"}, "task: missing; recipe says what to build, not what to train it for"),
     ],
 )
 def test_what_is_no_recipe_is_refused(call: Call, recipe: Any, said: str) -> None:

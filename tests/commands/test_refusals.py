@@ -127,7 +127,10 @@ def test_a_missing_tensorboard_is_told_before_anything_is_written(tmp_path: Path
 def test_recipes_that_cannot_be_trained_are_told(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "run")]
     refused(2, "data: missing; say what to learn from", "train", "gru-additive", *out)
-    refused(2, "task: missing", "train", "vit-tiny", *TOY, *out)
+    (tmp_path / "model.toml").write_text('model = "image_classifier"\n')
+    refused(2, "task: missing", "train", str(tmp_path / "model.toml"), *TOY, *out)
+    (tmp_path / "model.toml").unlink()
+    refused(2, "data: missing; say what to learn from: data.train=FOLDER", "train", "vit-tiny", *out)
     refused(2, "data: missing; say what to learn from", "train", "gpt2", *out)
     refused(2, "no such recipe or file", "train", "gru-aditive", *out)
     assert list(tmp_path.iterdir()) == []

@@ -18,6 +18,7 @@ STEPS = 20
 SMALL = {"width": 32, "heads": 2, "hidden": 64, "experts": 4, "vocab_size": 64, "classes": 10, "blocks": 1}
 SMALL |= {"layers": 2, "kv_heads": 1, "size": 64, "window": 8}
 TEXT = {"kind": "pydoc", "valid_share": 0.001, "test_share": 0.9}
+GLYPHS = {"kind": "glyphs", "characters": "ABCD", "train_images": 320, "valid_images": 8, "test_images": 8}
 TOY = {"kind": "toy", "letters": 12, "max_length": 6, "train": 400, "valid": 4, "test": 4}
 
 
@@ -33,6 +34,9 @@ def made_small(name: str) -> dict[str, Any]:
         return table
     machine = {"steps": STEPS, "schedule": "constant", "checkpoints": {"validate_every": STEPS}}
     kept = {key: value for key, value in table.get("training", {}).items() if key not in ("epochs", *machine)}
+    if table["task"]["kind"] == "classification":
+        table["task"] |= {"batch_images": 16, "size": min(64, table["task"]["size"])}
+        return table | {"data": GLYPHS, "training": kept | machine}
     task = table["task"] | {"batch_tokens": 256}
     if task["kind"] == "language":
         return table | {"task": task | {"context": 32}, "data": TEXT, "tokenizer": "bytes", "training": kept | machine}

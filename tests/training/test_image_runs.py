@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from heard import Heard
 from contracts.small import unchecked
+from heard import Heard
 from small_images import EVERYTHING, put, recipe
 from test_parallel import slow, two
 from toyruns import FILES, fingerprint, killed, tensors, until, whole
@@ -34,14 +34,18 @@ def table(images: Path, body: str, **more: Any) -> dict[str, Any]:
     """All that has a state of its own: chance of every kind, averages, running statistics."""
     task = {"label_smoothing": 0.1, "balanced": True} | more.pop("task", {})
     training = {"ema": 0.9, "accumulate": 2, "steps": 6, "checkpoints": {"validate_every": 3, "keep": 9}}
-    return recipe(images, body, task=task, augmentation=EVERYTHING, training=training | more.pop("training", {}), **more)
+    return recipe(
+        images, body, task=task, augmentation=EVERYTHING, training=training | more.pop("training", {}), **more
+    )
 
 
 @pytest.mark.parametrize("body", ["vit", "resnet"])
 def test_resumed_it_ends_as_if_never_interrupted_to_the_bit(body: str, images: Path, tmp_path: Path) -> None:
     asked = table(images, body)
     if body == "vit":
-        asked["model"]["body"] = asked["model"]["body"] | {"encoder": asked["model"]["body"]["encoder"] | {"dropout": 0.1}}
+        asked["model"]["body"] = asked["model"]["body"] | {
+            "encoder": asked["model"]["body"]["encoder"] | {"dropout": 0.1}
+        }
     with unchecked():
         whole(asked, tmp_path / "whole")
         until(asked, tmp_path / "other", step(1))
@@ -86,7 +90,9 @@ def alike(folder: Path, other: Path) -> None:
         mine, others = tensors(folder, file, step=6), tensors(other, file, step=6)
         assert mine.keys() == others.keys()
         for name, tensor in mine.items():
-            torch.testing.assert_close(tensor, others[name], rtol=1e-3, atol=1e-4, msg=lambda said, n=name: f"{n}: {said}")
+            torch.testing.assert_close(
+                tensor, others[name], rtol=1e-3, atol=1e-4, msg=lambda said, n=name: f"{n}: {said}"
+            )
 
 
 # --- begun from another run -----------------------------------------------------------------------------------------

@@ -12,7 +12,9 @@ What = Literal["translation", "text", "images"]
 
 
 def demo(
-    what: Annotated[What, typer.Argument(help="Which tour: translation, text for a small GPT, images for a small ViT.")] = "translation",
+    what: Annotated[
+        What, typer.Argument(help="Which tour: translation, text for a small GPT, images for a small ViT.")
+    ] = "translation",
     out: Annotated[Path, typer.Option("--out", "-o", help="Where runs and pictures go.")] = Path("out/demo"),
     json: Annotated[bool, typer.Option("--json", help="One JSON line per event, for machines.")] = False,
     quiet: Quiet = False,

@@ -16,14 +16,15 @@ WAYS = 3  # a training step costs as much as so many passes forward
 
 @dataclass(frozen=True)
 class Figures:
-    """One recipe. `flops` are those of training for one token of source or target; `tokens` are all that it learns
-    from where its data come with Regard, else 0."""
+    """One recipe. `flops` are those of training for one token of source or target, or for one image; `tokens` (or
+    images, as `unit` says) are all that it learns from where its data come with Regard, else 0."""
 
     task: str
     model: str
     parameters: int
     flops: int
     tokens: int
+    unit: str = "tokens"
 
 
 def kept_figures() -> dict[str, Figures]:
@@ -49,17 +50,30 @@ def _of(name: str) -> Figures:
     found = describe(name, {f"model.{key}": size for key, size in sizes.items()}, length=LENGTH, batch=1)
     sides = 2 if found.tree.name == "seq2seq" else 1  # costs are told for a token of each side
     flops = round(WAYS * found.flops_per_token / sides)
-    return Figures(str(table.get("task", {}).get("kind", "")), found.tree.name, found.parameters, flops, tokens)
+    kind = str(table.get("task", {}).get("kind", ""))
+    return Figures(kind, found.tree.name, found.parameters, flops, tokens, _unit(kind))
+
+
+def _unit(kind: str) -> str:
+    from regard.tasks.menu import SLOTS
+
+    (tasks,) = (slot for slot in SLOTS if slot.name == "task")
+    unit: str = tasks.entries[kind].unit if kind else "tokens"  # type: ignore[attr-defined]
+    return unit
 
 
 def _learnt(name: str) -> tuple[int, Mapping[str, Size]]:
-    """Tokens of all epochs, on both sides, and the sizes that the data ask of the model."""
+    """Tokens of all epochs, on both sides, or images, and the sizes that the data ask of the model; nothing is fetched
+    for it."""
+    from regard.datasets.get import fetchable
     from regard.listener import SILENT
     from regard.recipe import Recipe
     from regard.training.menu import MENU
     from regard.training.settings import TrainingOptions
 
     recipe = Recipe.resolve(name, MENU)
+    if recipe.wants("task").data.kind in fetchable():
+        return 0, {}
     task = recipe.wants("task").build(None)
     task.prepare(SILENT)
     batches = task.batches(0)

@@ -11,7 +11,10 @@ from regard.figures import count
 if TYPE_CHECKING:
     from regard.commands.recipe_figures import Figures
 
-MILLION = 1_000_000
+PER = {
+    "tokens": ("seconds_per_million_tokens", 1_000_000, "a million tokens"),
+    "images": ("seconds_per_thousand_images", 1_000, "a thousand images"),
+}
 GROUPS = {"image_classifier": "Images", "image_restorer": "Images"}
 UNTRAINED = "to build and describe; no task trains them yet"
 
@@ -41,7 +44,8 @@ def recipes(json: Annotated[bool, typer.Option("--json", help="For machines.")] 
 
 
 def _facts(about: str, known: "Figures | None", speed: float) -> dict[str, Any]:
-    """One recipe. Seconds are those of all of its training, or where the data are yours of a million tokens."""
+    """One recipe. Seconds are those of all of its training, or where the data are yours of a million tokens, or of a
+    thousand images."""
     if known is None:
         return {"about": about, "task": None, "trainable": None}
     facts: dict[str, Any] = {
@@ -52,7 +56,7 @@ def _facts(about: str, known: "Figures | None", speed: float) -> dict[str, Any]:
     }
     facts["parameters"] = known.parameters
     if known.task:
-        facts["seconds_per_million_tokens"] = known.flops * MILLION / speed
+        facts[PER[known.unit][0]] = known.flops * PER[known.unit][1] / speed
         facts["seconds"] = known.flops * known.tokens / speed if known.tokens else None
     return facts
 
@@ -76,9 +80,8 @@ def _time(one: dict[str, Any]) -> str:
     """A number that promises no more than it can keep."""
     if one.get("seconds"):
         return f", about {_about(one['seconds'])}"
-    if one.get("seconds_per_million_tokens"):
-        return f", about {_about(one['seconds_per_million_tokens'])} a million tokens"
-    return ""
+    found = [(one[key], words) for key, _, words in PER.values() if one.get(key)]
+    return f", about {_about(found[0][0])} {found[0][1]}" if found else ""
 
 
 def _about(seconds: float) -> str:

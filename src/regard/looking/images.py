@@ -80,15 +80,17 @@ def looked(model: ImageClassifier, pixels: Float[Tensor, "1 C Y X"], image: NDAr
     if found:
         who = "[CLS]" if isinstance(model.body, Patches) and model.body.read else "all patches, their mean"
         how = "attention shows where it looked, not what decided; brightest is most"
-        return Look(image, {f"attention of {who}, last layer": found[0], "attention rollout, all layers": found[1]}, how)
+        names = (f"attention of {who}, last layer", "attention rollout, all layers")
+        return Look(image, dict(zip(names, found, strict=True)), how)
     about = "no attention to show: the size of the gradient says where a change of pixels would change the answer most"
     return Look(image, {"influence, by gradients": _influence(model, pixels)}, about)
 
 
 @torch.inference_mode()
 def _attention(model: ImageClassifier, pixels: Float[Tensor, "1 C Y X"]) -> list[list[list[float]]]:
-    """What stands for the image looked at in the last layer, and through all layers [Abnar & Zuidema 2020]:
-    with A the mean over heads, r ← r · (A + I)/2 from the last layer to the first. Nothing where the layers of a model do not all attend."""
+    """Where what stands for the image looked in the last layer, and through all layers [Abnar & Zuidema 2020]:
+    with A the mean over heads, r ← r · (A + I)/2 from the last layer to the first. Nothing where not all layers attend.
+    """
     body = model.body
     if not isinstance(body, Patches):
         return []

@@ -68,6 +68,7 @@ class Recipe:
                 raise RecipeError(f"{key}: wanted a text, given {table[key]!r}")
         if "model" not in table:
             raise RecipeError(f"model: missing; choose one of {', '.join(menu.parts['model'])}")
+        task = menu.lift("task", table["task"], table) if "task" in table and "task" in menu.slots else None
         model = menu.order("model", _with_shared(table, menu), "model")
         made = cls(table.get("name", name), table.get("about", ""), model)
         if "task" not in menu.slots:  # which other sections there are is not known here, only slips of the pen are
@@ -75,9 +76,9 @@ class Recipe:
                 if key not in SECTIONS and get_close_matches(key, SECTIONS, cutoff=0.8):
                     raise RecipeError(f"{key}: unknown{nearest(key, SECTIONS)}")
             return made
-        if "task" in table:
+        if task is not None:
             training = menu.order("training", table.get("training", {}), "training")
-            made = replace(made, task=menu.lift("task", table["task"], table), training=training)
+            made = replace(made, task=task, training=training)
         if "from" in table and "from" in menu.slots:
             start = table["from"]
             start = {"run": start} if isinstance(start, str) else start

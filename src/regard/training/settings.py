@@ -54,7 +54,7 @@ class Checkpoints:
         keep: Annotated[Count, Doc("Number of last checkpoints kept; the best is kept besides.")] = 2,
         best_by: Annotated[
             str,
-            Doc("Score by which the best checkpoint is chosen: loss; in translation also bleu and chrf, of images accuracy."),
+            Doc("Score by which the best checkpoint is chosen: loss; of translations bleu, chrf; of images accuracy."),
         ] = "loss",
         patience: Annotated[
             Number, Doc("Validations without a better score after which training ends early; 0 means it never does.")

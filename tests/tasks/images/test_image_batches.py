@@ -102,8 +102,7 @@ def test_a_part_of_a_part_is_one(tmp_path: Path) -> None:
     task, model = prepared(put(tmp_path / "data"), "vit", augmentation={"mixup": 1.0})
     batch = task.batches(1)[0]
     quarter = batch.part(1, 2).part(0, 2)
-    losses = [
-        classification_loss(model.train(), some, task.facts, task.augmentation).total for some in (quarter, batch.part(1, 4))
-    ]
+    both = (quarter, batch.part(1, 4))
+    losses = [classification_loss(model.train(), some, task.facts, task.augmentation).total for some in both]
     assert quarter.rows == 3
     torch.testing.assert_close(*losses)

@@ -25,7 +25,7 @@ def show(tour: Tour) -> None:
 
     folder = tour.folder(RECIPE)
     if tour.tells:
-        line("To a Transformer an image is a ", ("sequence of patches", "bold"), ": little squares, one after the other.")
+        line("To a Transformer an image is a ", ("sequence of patches", "bold"), ": squares, one after the other.")
         console.print("This one learns to read letters and digits in many fonts, from nothing but pixels.\n")
     run, scores = tour.learn(RECIPE, TITLE, folder)
     if not tour.json:

@@ -1,5 +1,6 @@
 """All images that some names lead to: found, told apart by what is in them, and read again when they are asked for."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
@@ -7,8 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from regard.datasets.images.layout import lay_out
-from regard.datasets.images.picture import UnreadError
-from regard.datasets.images.sources import Entry, Source
+from regard.datasets.images.picture import EMPTY, UnreadError
+from regard.datasets.images.sources import Entry, Source, shown
 from regard.errors import InputError
 from regard.listener import Listener
 
@@ -52,8 +53,8 @@ class Album:
         good = [entry for entry in self.entries if not entry.bad]
         listener.at(READING, 0, len(good))
         for done, (entry, content) in enumerate(self.contents(good), 1):
-            if isinstance(content, UnreadError):
-                entry.bad = content.why
+            if isinstance(content, UnreadError) or not content:
+                entry.bad = content.why if isinstance(content, UnreadError) else EMPTY
             else:
                 entry.digest = blake2b(content, digest_size=16).digest()
             if done % EVERY == 0 or done == len(good):
@@ -61,12 +62,16 @@ class Album:
 
     def contents(self, wanted: Sequence[Entry]) -> Iterator[tuple[Entry, bytes | UnreadError]]:
         """What is in some entries, given in their order."""
-        for place, some in groupby(wanted, key=self._place):
-            yield from self.sources[place].contents(some)
+        for source, some in groupby(wanted, key=self.source):
+            yield from source.contents(some)
 
-    def _place(self, entry: Entry) -> int:
-        """Which source an entry is of."""
-        return max(place for place, before in enumerate(self.before) if entry.number > before)
+    def source(self, entry: Entry) -> Source:
+        """Where an entry stands."""
+        return self.sources[bisect_left(self.before, entry.number) - 1]
+
+    def called(self, entry: Entry) -> str:
+        """What people know an entry by: its name, behind that of its source if there are several."""
+        return shown(f"{self.source(entry).path.name}/{entry.name}" if len(self.sources) > 1 else entry.name)
 
     @cached_property
     def identity(self) -> list[Any]:

@@ -11,6 +11,7 @@ from regard.listener import Listener
 
 EVEN = 1.5  # classes that differ by less than this factor are alike enough
 SHOWN = 3
+ANY = "image"  # the one class of images that are not told apart
 
 
 class Images(Data[Picture], ABC):

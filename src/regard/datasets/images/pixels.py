@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from regard.datasets.data import Report, Split, short_hash
 from regard.datasets.images.fit import Fit, Shape, fitted
-from regard.datasets.images.images import Images, note_classes
+from regard.datasets.images.images import ANY, Images, note_classes
 from regard.datasets.images.picture import open_picture
 from regard.disk import read_json
 from regard.disk.cache import bound, cache, discard, used, workshop
@@ -26,7 +26,6 @@ from regard.listener import SILENT, Listener
 FORMAT, TRIES = 1, 2
 IMAGES, LABELS, NAMES, ENDS = "images", "labels", "names", "ends"
 KINDS: dict[str, Any] = {IMAGES: np.uint8, LABELS: np.int64, NAMES: np.uint8, ENDS: np.int64}
-ANY = ("",)  # the one class of images that are not told apart
 UNKNOWN = "of a class that is not learnt"
 EVERY = 64  # images between two words to the listener
 REMEDY = "REGARD_CACHE names another place"
@@ -76,7 +75,7 @@ def pixels(  # noqa: PLR0917  (an order of six parts, and who wants to know)
     told apart, none is.
     """
     images.look(listener)
-    known = tuple(images.classes if classes is None else classes) if images.labelled else ANY
+    known = tuple(images.classes if classes is None else classes) if images.labelled else (ANY,)
     made = _Order(images, split, shape, channels, fit, known)
     folder = cache("pixels") / made.name
     used(folder)

@@ -39,8 +39,9 @@ class Tar(Source):
                 bad = LINK if linked else "" if plain else NO_FILE
                 yield from self.listed(member.name, member.offset_data, member.size, bad)
             file.seek(archive.offset)
-            if any(file.read(tarfile.BLOCKSIZE)):  # where no name is, an archive is at its end
-                raise tarfile.ReadError("it is damaged after its first files" if number else "it is none")
+            last = file.read(tarfile.BLOCKSIZE)
+            if any(last) or not last:  # an archive ends with zeros where a name would stand
+                raise tarfile.ReadError("it is damaged" if last else "it has no end, so a part of it is missing")
 
     def contents(self, wanted: Iterable[Entry]) -> Iterator[Content]:
         with self._open() as file:

@@ -42,6 +42,11 @@ class ImageRestorer(Assembly):
         self.head = nn.Conv2d(self.body.out_width, channels, 1)
         initialise(self)
 
+    @property
+    def reach(self) -> int:
+        """What is farther from a pixel than this, in rows or columns, has no part in what becomes of it."""
+        return self.body.reach
+
     def example(self, rows: int, length: int) -> tuple[Tensor, ...]:
         return (torch.zeros(rows, self.channels, *self.image_shape),)
 

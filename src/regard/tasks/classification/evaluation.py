@@ -99,8 +99,8 @@ class ClassificationScores(Evaluation):
             ("loss", figure("loss", self.loss), ""),
             ("calibration error", f"{self.calibration_error:.2f} %", self._sure()),
         ]
-        worst = sorted(self.by_class, key=lambda one: (one.recall, one.precision))
-        classes = [(one.name, f"{one.count:,}", f"{one.recall:.1f} %", f"{one.precision:.1f} %") for one in worst[:SHOWN]]
+        worst = sorted(self.by_class, key=lambda one: (one.recall, one.precision))[:SHOWN]
+        classes = [(one.name, f"{one.count:,}", f"{one.recall:.1f} %", f"{one.precision:.1f} %") for one in worst]
         pairs = [(one, other, f"{count:,}") for one, other, count in self.confused]
         heads = ("class", " images", " found", " right when named")
         return [
@@ -120,8 +120,9 @@ class ClassificationScores(Evaluation):
         return f"it is {sure:.1f} % sure on average, and right in {self.accuracy:.1f} %"
 
     def notes(self) -> list[str]:
-        said = [] if len(self.by_class) <= SHOWN else [f"the {SHOWN} hardest of {len(self.by_class):,} classes are shown"]
-        missing = len(self.classes) - len(self.by_class)
+        there = len(self.by_class)
+        said = [f"the {SHOWN} hardest of {there:,} classes are shown"] if there > SHOWN else []
+        missing = len(self.classes) - there
         return [*said, *([f"of {missing:,} classes there is no image here"] if missing else [])]
 
     def beside(self, others: Mapping[str, Evaluation]) -> Table | None:

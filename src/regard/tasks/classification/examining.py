@@ -43,13 +43,12 @@ def examined(classifier: Classifier, pixels: Pixels, exam: Exam) -> Classificati
     return _scores(classifier, pixels, rows, (cost, answer.astype(np.int64), chance, rank), seconds)
 
 
-def _batches(
-    classifier: Classifier, pixels: Pixels, rows: Numbers, exam: Exam
-) -> Iterator[tuple[Tensor, Tensor]]:
+def _batches(classifier: Classifier, pixels: Pixels, rows: Numbers, exam: Exam) -> Iterator[tuple[Tensor, Tensor]]:
     for start in range(0, len(rows), classifier.together):
         some = rows[start : start + classifier.together]
         exam.listener.at("looking at held-out images", start, len(rows))
-        yield torch.from_numpy(np.ascontiguousarray(pixels.images[some])), torch.from_numpy(np.array(pixels.labels[some]))
+        images, right = np.ascontiguousarray(pixels.images[some]), np.array(pixels.labels[some])
+        yield torch.from_numpy(images), torch.from_numpy(right)
 
 
 def _scores(

@@ -41,13 +41,6 @@ class Facts(ImageFacts):
         """What `open` reads."""
         return json.dumps(asdict(self), ensure_ascii=False).encode()
 
-    @property
-    def note(self) -> str:
-        """What there is of each class, for people."""
-        few, many = min(self.counts), max(self.counts)
-        each = f"{few:,}" if few == many else f"{few:,} to {many:,}"
-        return f"{len(self.classes):,} classes of {each}"
-
 
 def _classes(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not 1 <= len(given) <= MOST or not all(type(one) is str for one in given):

@@ -1,7 +1,7 @@
 """What a classifier learns from images, varied as its augmentation says."""
 
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.assembly import ImageClassifier
@@ -16,24 +16,19 @@ def classification_loss(
 ) -> Loss:
     """Σ −log p of the class of every image; where two are mixed, of both, each by its share.
 
-    An image that is only looked at is not varied.
+    A model that does not learn sees images as they are.
     """
-    labels = batch.labels[: batch.rows]
-    if batch.draws is None or not model.training:
-        logits = model(facts.normalised(batch.images[: batch.rows])).float()
-        return Loss(_costs(logits, labels, label_smoothing).sum(), _costs(logits.detach(), labels).sum())
-    pixels, share = varied(batch, augmentation)
+    pixels, share = varied(batch, augmentation if model.training else None)
     logits = model(facts.scaled(pixels)).float()
-    partner = batch.draws.partner
-    if partner is None:
-        return Loss(_costs(logits, labels, label_smoothing).sum(), _costs(logits.detach(), labels).sum())
-    others = batch.labels[partner.to(batch.labels.device)]
-    total, plain = (
-        share * _costs(scores, labels, smoothing) + (1 - share) * _costs(scores, others, smoothing)
-        for scores, smoothing in ((logits, label_smoothing), (logits.detach(), 0.0))
-    )
-    return Loss(total.sum(), plain.sum())
+    return Loss(_cost(logits, batch, share, label_smoothing), _cost(logits.detach(), batch, share))
 
 
-def _costs(logits: Float[Tensor, "B V"], labels: Int[Tensor, "B"], smoothing: float = 0.0) -> Float[Tensor, "B"]:
-    return F.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing)
+def _cost(
+    logits: Float[Tensor, "B V"], batch: ImageBatch, share: Float[Tensor, "B"] | None, smoothing: float = 0.0
+) -> Float[Tensor, ""]:
+    own = F.cross_entropy(logits, batch.labels[: batch.rows], reduction="none", label_smoothing=smoothing)
+    if share is None or batch.draws is None or batch.draws.partner is None:
+        return own.sum()
+    others = batch.labels[batch.draws.partner.to(batch.labels.device)]
+    theirs = F.cross_entropy(logits, others, reduction="none", label_smoothing=smoothing)
+    return (share * own + (1 - share) * theirs).sum()

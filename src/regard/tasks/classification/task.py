@@ -1,12 +1,11 @@
 """The task of classification: images in, the name of what they show out."""
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Report, Split, note_few, note_untested
+from regard.datasets.data import Report, Split
 from regard.datasets.images import Images
 from regard.datasets.images.fit import fitting
 from regard.errors import InputError
@@ -35,7 +34,6 @@ from regard.tasks.images.splits import Splits, named_images
 from regard.tasks.images.statistics import statistics
 from regard.tasks.task import Exam, Kept, Loss, Task
 
-LEARNT: tuple[Split, ...] = ("train", "valid")
 UNEQUAL = 3  # times as many images of one class as of another, from which on it is worth a word
 
 
@@ -75,27 +73,21 @@ class Classification(Task):
         check_scale(mean, std, channels)
         self.data, self.augmentation = data.build(), augmentation.build()
         self.shape, self.channels, self.fit = sides(size), channels, fitting(fit, interpolation, middle)
+        if kept is not None:  # which is what the model has learnt
+            self.shape, self.channels, self.fit = self.facts.shape, self.facts.channels, self.facts.fit
         self.batch_images, self.label_smoothing, self.balanced = batch_images, label_smoothing, balanced
         self.mean, self.std = mean, std
-        self._pixels = Splits(self.data, self.shape, channels, self.fit)
-        if kept is not None:
-            self._pixels.classes = self.facts.classes
+        known = None if kept is None else self.facts.classes
+        self._pixels = Splits(self.data, self.shape, self.channels, self.fit, known)
 
     # --- data -------------------------------------------------------------------------------------------------------
 
     def prepare(self, listener: Listener) -> dict[Split, Report]:
-        if self.kept is None:
-            self.data.survey(listener)
-        reports = {split: self._pixels.ready(split, listener)[1] for split in LEARNT}
+        reports = self._pixels.reports(listener, first=self.kept is None)
         if len(self.facts.classes) < 2:
             raise InputError(f"all images are of one class, {self.facts.classes[0]!r}: there is nothing to tell apart")
-        if not reports["train"].kept:
-            raise InputError("there is no image to learn from")
-        note_few(reports["valid"], self.data.more_held_out)
         if self.kept is None:  # a resumed run has said it before
             self._note_unequal(reports["train"])
-            reports["test"] = self.data.report("test")
-            note_untested(reports["test"], reports["valid"], self.data.more_tested)
         return reports
 
     def _note_unequal(self, report: Report) -> None:
@@ -115,10 +107,6 @@ class Classification(Task):
     def sizes(self) -> dict[str, Size]:
         return {"classes": len(self.facts.classes), "channels": self.facts.channels, "size": self.facts.size}
 
-    @classmethod
-    def expected(cls, recipe: Mapping[str, Any]) -> dict[str, Size]:
-        return {}  # what [task] says of images is said of the model, too
-
     def files(self) -> dict[str, bytes]:
         return {FILE: self.facts.file()}
 
@@ -131,9 +119,7 @@ class Classification(Task):
     def follow(self, kept: Kept) -> None:
         """Weights of another run want pixels scaled as they were there."""
         if FILE in kept and not self.mean and not self.std:
-            theirs = Facts.open(kept)
-            if theirs.channels == self.channels:
-                self.mean, self.std = list(theirs.mean), list(theirs.std)
+            self.mean, self.std = Facts.open(kept).scale(self.channels)
 
     def batches(self, seed: int) -> ImageBatches:
         return ImageBatches(self._pixels["train"][0], self.batch_images, seed, self.augmentation, self.balanced)
@@ -147,8 +133,7 @@ class Classification(Task):
         return Classifier(model, self.facts)
 
     def evaluate(self, answerer: Classifier, exam: Exam) -> ClassificationScores | None:
-        pixels = self._pixels.examined(exam, self.facts.classes, "of a class that this model knows")
-        return examined(answerer, pixels, exam)
+        return examined(answerer, self._pixels.examined(exam, self.facts.classes), exam)
 
     def manner(self, answerer: Classifier) -> str:
         rows, columns = self.facts.shape

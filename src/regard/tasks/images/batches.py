@@ -51,17 +51,22 @@ class ImageBatch:
 
 
 @torch.no_grad()
-def varied(batch: ImageBatch, augmentation: Augmentation) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"]]:
-    """The images to learn from, between 0 and 1, and how much of each is its own; as exact in half precision."""
-    own = batch.images[: batch.rows].float() / 255
-    if batch.draws is None:
-        return own, own.new_ones(batch.rows)
-    with torch.autocast(own.device.type, enabled=False):
-        pixels, partner = augmentation.vary(batch.images.float() / 255, batch.draws.each), batch.draws.partner
+def varied(
+    batch: ImageBatch, augmentation: Augmentation | None
+) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"] | None]:
+    """The images to learn from, between 0 and 1, and how much of each is its own where they are mixed.
+
+    Without an augmentation they are as they are. Pixels have a precision of their own, whatever a model computes in.
+    """
+    if batch.draws is None or augmentation is None:
+        return batch.images[: batch.rows].float() / 255, None
+    with torch.autocast(batch.images.device.type, enabled=False):
+        pixels = augmentation.vary(batch.images.float() / 255, batch.draws.each)
+        own, partner = pixels[: batch.rows], batch.draws.partner
         if partner is None:
-            return pixels[: batch.rows], own.new_ones(batch.rows)
+            return own, None
         drawn = {name: drawn[: batch.rows] for name, drawn in batch.draws.each.items()}
-        return augmentation.mix(pixels[: batch.rows], pixels[partner.to(pixels.device)], drawn)
+        return augmentation.mix(own, pixels[partner.to(pixels.device)], drawn)
 
 
 def image_batch(pixels: Pixels, rows: Numbers, draws: Draws | None = None) -> ImageBatch:

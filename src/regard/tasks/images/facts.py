@@ -31,6 +31,10 @@ class ImageFacts(ABC):
         """The shape as a recipe says it: the side of a square, or rows and columns."""
         return self.shape[0] if self.shape[0] == self.shape[1] else list(self.shape)
 
+    def scale(self, channels: int) -> tuple[list[float], list[float]]:
+        """Mean and deviation, as a recipe says them; none for images of other channels."""
+        return (list(self.mean), list(self.std)) if channels == self.channels else ([], [])
+
     def normalised(self, images: UInt8[Tensor, "B C Y X"]) -> Float[Tensor, "B C Y X"]:
         """Bytes as the model wants them."""
         return self.scaled(images.float() / 255)

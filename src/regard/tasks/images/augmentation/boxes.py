@@ -28,9 +28,7 @@ def boxes(
     return torch.from_numpy(np.stack(found, 1).astype(np.int64))
 
 
-def coverings(
-    rows: int, often: float, shape: tuple[int, int], chance: np.random.Generator
-) -> Int[Tensor, "B four"]:
+def coverings(rows: int, often: float, shape: tuple[int, int], chance: np.random.Generator) -> Int[Tensor, "B four"]:
     """Rectangles of many shapes, as random erasing has them; none in most images, if it is not to be often."""
     covered = chance.random(rows) < often
     share = np.where(covered, chance.uniform(LEAST, MOST, rows), 0.0)

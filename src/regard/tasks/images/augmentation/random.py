@@ -8,14 +8,20 @@ import torch
 from annotated_doc import Doc
 from jaxtyping import Float
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor
 
-from regard.recipe import NonNegative, Number, Share
+from regard.recipe import Share
 from regard.tasks.images.augmentation import colours
 from regard.tasks.images.augmentation.augmentation import Augmentation, Draws
 from regard.tasks.images.augmentation.boxes import boxes, coverings, inside
 from regard.tasks.images.augmentation.geometry import shifted
 from regard.tasks.images.augmentation.policy import OPERATIONS, operated
+
+Far = Annotated[int, Field(ge=0, le=4096)]
+Few = Annotated[int, Field(ge=0, le=16)]
+Alpha = Annotated[float, Field(ge=0, le=100)]
+LEAST = 0.01  # of an α: with less, all images are as good as whole
 
 
 class Random(Augmentation):
@@ -28,7 +34,7 @@ class Random(Augmentation):
         self,
         *,
         crop_padding: Annotated[
-            Number, Doc("Pixels by which an image is shifted at most, to any side; its edges are repeated there.")
+            Far, Doc("Pixels by which an image is shifted at most, to any side; its edges are repeated there.")
         ] = 0,
         flip: Annotated[
             Share, Doc("Share of images that are mirrored, left to right: 0.5 for photographs, 0 for letters.")
@@ -37,19 +43,22 @@ class Random(Augmentation):
             Share, Doc("Share by which brightness, contrast and saturation each change at most; 0 is never.")
         ] = 0.0,
         operations: Annotated[
-            Number, Doc("Operations of RandAugment for each image: turn, shear, move, contrast and more; 0 is none.")
+            Few, Doc("Operations of RandAugment for each image: turn, shear, move, contrast and more; 0 is none.")
         ] = 0,
         magnitude: Annotated[Share, Doc("How strong these operations are at most, from 0 to 1.")] = 0.5,
         mixup: Annotated[
-            NonNegative,
+            Alpha,
             Doc("Two images over each other; their shares are drawn from Beta(α, α) with this α; 0 is never."),
         ] = 0.0,
         cutmix: Annotated[
-            NonNegative,
-            Doc("A rectangle from another image, its size drawn with this α; with mixup, half of them each; 0 is never."),
+            Alpha,
+            Doc("A rectangle from another image, its size drawn with this α; with mixup, half each; 0 is never."),
         ] = 0.0,
         erase: Annotated[Share, Doc("Share of images of which a rectangle is covered by their mean colour.")] = 0.0,
     ) -> None:
+        for name, given in (("mixup", mixup), ("cutmix", cutmix)):
+            if 0 < given < LEAST:
+                raise ValueError(f"{name}: {given:g} is as good as none; choose 0, or {LEAST:g} and more")
         self.crop_padding, self.flip, self.colour = crop_padding, flip, colour
         self.operations, self.magnitude = operations, magnitude
         self.mixup, self.cutmix, self.erase = mixup, cutmix, erase
