@@ -177,7 +177,8 @@ def _prepared(settings: Settings, channels: int) -> Prepared:
     """As timm evaluates: images are made a little larger than `input_size`, and their middle is cut out."""
     size = settings.get("input_size")
     size = [channels, 224, 224] if size is None else size
-    if not isinstance(size, list) or len(size) != 3 or any(type(one) is not int or not 0 < one <= LARGEST for one in size):
+    fine = isinstance(size, list) and len(size) == 3
+    if not fine or any(type(one) is not int or not 0 < one <= LARGEST for one in size):
         raise settings.refusal("input_size", size, "wanted channels, rows and columns")
     if size[0] != channels:
         raise settings.refusal("input_size", size, f"the model has {channels} channels")
