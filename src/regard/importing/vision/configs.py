@@ -6,11 +6,12 @@ from typing import Any
 from regard.importing.configs import GELU, refuse_strange
 from regard.importing.harmless import HARMLESS, HARMLESS_VISION, WHERE
 from regard.importing.settings import Settings
-from regard.importing.vision.design import PatchesDesign, ResnetDesign, VisionDesign, stage_widths
+from regard.importing.vision.design import PatchesDesign, ResnetDesign, Token, VisionDesign, stage_widths
 from regard.importing.vision.labels import class_names, numbered_names
 from regard.importing.vision.prepared import Prepared
 from regard.tasks.images.options import CHANNELS
 
+TOKENS: tuple[tuple[Token, int], ...] = (("cls", 1), ("second", 1))
 TAUGHT = "DeiTForImageClassificationWithTeacher"
 HEADS = {
     "vit": ("ViTForImageClassification",),
@@ -65,7 +66,7 @@ def _patches(settings: Settings, channels: int, classes: int, *, taught: bool) -
         hidden=settings.count("intermediate_size", 3072),
         eps=settings.number("layer_norm_eps", 1e-12),
         mlp=activation(settings, "hidden_act", GELU),
-        tokens=(("cls", 1), ("second", 1))[:tokens],
+        tokens=TOKENS[:tokens],
         pooling="distilled" if taught else "cls",
         placed=tokens,
         qkv_bias=settings.truth("qkv_bias", True),

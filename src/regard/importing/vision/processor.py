@@ -99,7 +99,8 @@ def _sides(settings: Settings, key: str, default: int, shortest: bool) -> tuple[
         return settings.pair(key, default), shortest and not isinstance(value, list)
     inner = Settings(value, f"{settings.named}: {key}")
     if inner.get("shortest_edge") is not None:
-        shape, alone = inner.pair("shortest_edge"), True
+        side, alone = inner.count("shortest_edge"), True
+        shape = (side, side)
     else:
         shape, alone = (inner.count("height"), inner.count("width")), False
     inner.close((), WHERE)
