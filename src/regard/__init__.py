@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from regard.calls.data import DataList, data
     from regard.calls.runs import RunList, pack, runs
     from regard.calls.training import plan, train
-    from regard.calls.use import align, classify, evaluate, generate, look, score, translate
+    from regard.calls.use import align, classify, evaluate, generate, look, restore, score, translate
     from regard.errors import DivergedError, FailedError, InputError, RecipeError, RegardError
     from regard.import_run import import_model
     from regard.listener import Listener
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from regard.tasks.classification import Classified
     from regard.tasks.language.generator import Generated
     from regard.tasks.language.scorer import ScoredText
+    from regard.tasks.restoration import Restored
     from regard.tasks.task import Evaluation, Table
     from regard.tasks.translation import Translated
     from regard.trained import Trained, open_run
@@ -46,7 +47,7 @@ _PLACES = {
     "regard.calls.data": ("DataList", "data"),
     "regard.calls.runs": ("RunList", "pack", "runs"),
     "regard.calls.training": ("plan", "train"),
-    "regard.calls.use": ("align", "classify", "evaluate", "generate", "look", "score", "translate"),
+    "regard.calls.use": ("align", "classify", "evaluate", "generate", "look", "restore", "score", "translate"),
     "regard.errors": ("DivergedError", "FailedError", "InputError", "RecipeError", "RegardError"),
     "regard.import_run": ("import_model",),
     "regard.listener": ("Listener",),
@@ -63,6 +64,7 @@ _PLACES = {
     "regard.tasks.classification": ("Classified",),
     "regard.tasks.language.generator": ("Generated",),
     "regard.tasks.language.scorer": ("ScoredText",),
+    "regard.tasks.restoration": ("Restored",),
     "regard.tasks.task": ("Evaluation", "Table"),
     "regard.tasks.translation": ("Translated",),
     "regard.trained": ("Trained", "open_run"),
@@ -95,6 +97,7 @@ __all__ = [
     "Recipe",
     "RecipeError",
     "RegardError",
+    "Restored",
     "Run",
     "RunList",
     "Saved",
@@ -123,6 +126,7 @@ __all__ = [
     "plan",
     "plugin",
     "recipes",
+    "restore",
     "runs",
     "score",
     "train",

@@ -1,4 +1,4 @@
-"""What is done with a trained run, as calls: evaluate, translate, generate, score, classify, look."""
+"""What is done with a trained run, as calls: evaluate, translate, generate, score, classify, restore, look."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -6,14 +6,15 @@ from pathlib import Path
 from regard import verbs
 from regard.calls.hearing import work_heard
 from regard.datasets.data import Split
+from regard.datasets.images.asked import Given
 from regard.listener import Listener
 from regard.looking.alignment import Alignment
 from regard.looking.look import Look
 from regard.recipe.override import Override
 from regard.tasks.classification import Classified
-from regard.tasks.classification.asked import Given
 from regard.tasks.language.generator import Generated
 from regard.tasks.language.scorer import ScoredText
+from regard.tasks.restoration import Restored
 from regard.tasks.task import Evaluation
 from regard.tasks.translation import Translated
 from regard.verbs import RunLike
@@ -148,6 +149,37 @@ def classify(
     """
     with work_heard(progress, listener) as heard:
         return verbs.classify(run, images, top=top, show=show, device=device, int8=int8, listener=heard)
+
+
+def restore(
+    run: RunLike,
+    images: Given | Iterable[Given],
+    *,
+    out: str | Path | None = None,
+    show: str | Path | None = None,
+    corrupt: bool = False,
+    overwrite: bool = False,
+    device: str | None = None,
+    progress: bool | None = None,
+    listener: Listener | None = None,
+) -> list[Restored]:
+    """Images without noise or whatever else spoilt them, as a trained restorer makes them out: `pixels` of each.
+
+    Images are named as for `classify`, and may have any size. `out` is a folder for PNG files, or for one image a .png,
+    and `show` the same for pictures of before and after; without, nothing is written. `corrupt` spoils images first, as
+    those were that the run learnt from, to see what it can do.
+    """
+    with work_heard(progress, listener) as heard:
+        return verbs.restore(
+            run,
+            images,
+            out=out,
+            show=show,
+            corrupt=corrupt,
+            overwrite=overwrite,
+            device=device,
+            listener=heard,
+        )
 
 
 def align(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:

@@ -24,6 +24,7 @@ from regard.commands.menu import menu
 from regard.commands.pack import pack
 from regard.commands.plugin import offer_plugins
 from regard.commands.recipes import recipes
+from regard.commands.restore import restore
 from regard.commands.runs import runs
 from regard.commands.score import score
 from regard.commands.signals import Signals
@@ -40,7 +41,7 @@ app = typer.Typer(
 )
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Look around": (demo, recipes, menu, describe),
-    "Train and use": (train, evaluate, translate, generate, score, classify, look, import_, pack),
+    "Train and use": (train, evaluate, translate, generate, score, classify, restore, look, import_, pack),
 }
 for panel, verbs in PANELS.items():
     for verb in verbs:

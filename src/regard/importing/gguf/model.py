@@ -33,7 +33,7 @@ def read_gguf(path: Path, listener: Listener) -> Imported:
     plan.check({name: one.shape for name, one in head.tensors.items()}, str(path))
     speech = read_speech(head.values, design, str(path), listener)
     name = str(head.values.get("general.name") or path.stem)
-    recipe, shapes = complete(design, path.stem, str(path))
+    recipe, shapes = complete(design.family, design.model(), path.stem, str(path))
     weights = plan.fill(shapes, lambda name: _tensor(held, head, name), str(path), listener)
     held.close()
     listener.at("taking checksums")

@@ -43,6 +43,11 @@ class ImageRestorer(Assembly):
         initialise(self)
         nn.init.normal_(self.head.weight, std=width**-0.5)  # no ReLU follows, and few channels come out
 
+    @property
+    def reach(self) -> int:
+        """What is farther from a pixel than this, in rows or columns, has no part in what becomes of it."""
+        return self.body.reach
+
     def example(self, rows: int, length: int) -> tuple[Tensor, ...]:
         return (torch.zeros(rows, self.channels, *self.image_shape),)
 

@@ -41,6 +41,9 @@ class Unet(Mechanism):
         )
         self.up = ModuleList(_blocks(beside * each, each, 1, blocks) for each in widths[:-1])
         self.out_width = width
+        self.reach = 1 + 2 * blocks * (3 * 2 ** (scales - 1) - 2) + 2**scales
+        """Pixels to each side beyond which nothing is seen, or a few more: of two convolutions a block, each a pixel of
+        its own size wide, down and up."""
 
     def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B O Y X"]:
         x: Tensor = self.stem(side_by_side(pixels))

@@ -9,9 +9,9 @@ import torch
 from small_images import EVERYTHING, prepared, put
 
 from regard.datasets.images.pixels import Pixels
-from regard.tasks.classification.augmentation import Random
-from regard.tasks.classification.batches import ImageBatch, ImageBatches
 from regard.tasks.classification.loss import classification_loss
+from regard.tasks.images.augmentation import Random
+from regard.tasks.images.batches import ImageBatch, ImageBatches
 from regard.tasks.task import Batch, Batches
 
 

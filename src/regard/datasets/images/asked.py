@@ -23,7 +23,7 @@ Given = str | Path | NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Asked:
-    """An image that is to be classified: what people know it by, and where it is, or what it holds."""
+    """An image that a user asks about: what people know it by, and where it is, or what it holds."""
 
     name: str
     source: Path | bytes | NDArray[np.uint8] | UnreadError

@@ -5,13 +5,13 @@ from functools import lru_cache
 
 import numpy as np
 import torch
-from jaxtyping import Int, UInt8
+from jaxtyping import Float, Int, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.datasets.images.pixels import Pixels
 from regard.datasets.rows import Numbers
-from regard.tasks.classification.augmentation import Augmentation, Draws
+from regard.tasks.images.augmentation import Augmentation, Draws
 
 ORDER, CHANCE = 0, 1  # what random numbers are drawn for
 
@@ -48,6 +48,25 @@ class ImageBatch:
         behind = None if partner is None else torch.arange(len(own), len(chosen))
         draws = None if self.draws is None else Draws(self.draws.rows(chosen), behind)
         return ImageBatch(self.images[chosen], self.labels[chosen], len(own), draws)
+
+
+@torch.no_grad()
+def varied(
+    batch: ImageBatch, augmentation: Augmentation | None
+) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"] | None]:
+    """The images to learn from, between 0 and 1, and how much of each is its own where they are mixed.
+
+    Without an augmentation they are as they are. Pixels have a precision of their own, whatever a model computes in.
+    """
+    if batch.draws is None or augmentation is None:
+        return batch.images[: batch.rows].float() / 255, None
+    with torch.autocast(batch.images.device.type, enabled=False):
+        pixels = augmentation.vary(batch.images.float() / 255, batch.draws.each)
+        own, partner = pixels[: batch.rows], batch.draws.partner
+        if partner is None:
+            return own, None
+        drawn = {name: drawn[: batch.rows] for name, drawn in batch.draws.each.items()}
+        return augmentation.mix(own, pixels[partner.to(pixels.device)], drawn)
 
 
 def image_batch(pixels: Pixels, rows: Numbers, draws: Draws | None = None) -> ImageBatch:

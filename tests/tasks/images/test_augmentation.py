@@ -5,11 +5,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.tasks.classification.augmentation import Draws, Random
-from regard.tasks.classification.augmentation import colours as C
-from regard.tasks.classification.augmentation.boxes import boxes, coverings, inside
-from regard.tasks.classification.augmentation.geometry import move, shear, shifted, turn, warped
-from regard.tasks.classification.augmentation.policy import OPERATIONS, operated
+from regard.tasks.images.augmentation import Draws, Random
+from regard.tasks.images.augmentation import colours as C
+from regard.tasks.images.augmentation.boxes import boxes, coverings, inside
+from regard.tasks.images.augmentation.geometry import move, shear, shifted, turn, warped
+from regard.tasks.images.augmentation.policy import OPERATIONS, operated
 
 ALL = {
     "crop_padding": 2,

@@ -12,11 +12,11 @@ from pydantic import Field
 from torch import Tensor
 
 from regard.recipe import Share
-from regard.tasks.classification.augmentation import colours
-from regard.tasks.classification.augmentation.augmentation import Augmentation, Draws
-from regard.tasks.classification.augmentation.boxes import boxes, coverings, inside
-from regard.tasks.classification.augmentation.geometry import shifted
-from regard.tasks.classification.augmentation.policy import OPERATIONS, operated
+from regard.tasks.images.augmentation import colours
+from regard.tasks.images.augmentation.augmentation import Augmentation, Draws
+from regard.tasks.images.augmentation.boxes import boxes, coverings, inside
+from regard.tasks.images.augmentation.geometry import shifted
+from regard.tasks.images.augmentation.policy import OPERATIONS, operated
 
 Far = Annotated[int, Field(ge=0, le=4096)]
 Few = Annotated[int, Field(ge=0, le=16)]

@@ -1,5 +1,7 @@
 """Mean and deviation of the pixels of training images."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from regard.datasets.images.pixels import Pixels
@@ -9,8 +11,18 @@ TOGETHER = 2**24  # bytes at a time
 FLAT = 0.004  # a deviation of less than a shade: nothing to divide by
 
 
-def statistics(pixels: Pixels) -> tuple[list[float], list[float]]:
-    """Of each channel, for pixels between 0 and 1; a channel that is all alike has a deviation of one."""
+def statistics(
+    pixels: Pixels, mean: Sequence[float] = (), std: Sequence[float] = ()
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of each channel, for pixels between 0 and 1, unless they are given; a channel that is all alike has a deviation
+    of one."""
+    if mean and std:
+        return tuple(mean), tuple(std)
+    found = _measured(pixels)
+    return tuple(mean or found[0]), tuple(std or found[1])
+
+
+def _measured(pixels: Pixels) -> tuple[list[float], list[float]]:
     rows = np.unique(np.linspace(0, len(pixels) - 1, min(LOOKED, len(pixels))).astype(np.int64))
     channels, height, width = pixels.images.shape[1:]
     some = max(1, TOGETHER // (channels * height * width))

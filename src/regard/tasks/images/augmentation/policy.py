@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.tasks.classification.augmentation import colours
-from regard.tasks.classification.augmentation.geometry import move, shear, turn, warped
+from regard.tasks.images.augmentation import colours
+from regard.tasks.images.augmentation.geometry import move, shear, turn, warped
 
 Pixels = Float[Tensor, "B C Y X"]
 Row = Float[Tensor, "B"]
