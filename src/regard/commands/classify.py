@@ -75,7 +75,8 @@ class _Form:
             return self._json({"image": one.name, "classes": classes})
         if self.csv:
             self._rows.writerow((one.name, *(cell for label, chance in pairs for cell in (label, f"{chance:.6f}"))))
-            return sys.stdout.flush()
+            sys.stdout.flush()
+            return None
         likely = "\t".join(f"{one_line(label)}\t{chance:.4f}" for label, chance in pairs)
         return print(f"{one_line(one.name)}\t{likely}", flush=True)
 

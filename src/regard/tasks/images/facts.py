@@ -3,7 +3,7 @@
 from abc import ABC
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from jaxtyping import Float, UInt8
 from torch import Tensor
@@ -77,7 +77,7 @@ def pixelwise(table: Mapping[str, Any], file: str) -> Pixelwise:
     return Pixelwise((shape[0], shape[1]), channels, _fit(table.get("fit"), file), mean, std)
 
 
-def are_numbers(given: Any, count: int) -> bool:
+def are_numbers(given: Any, count: int) -> TypeGuard[list[int]]:
     """Whether something from a file is a list of so many whole numbers."""
     return isinstance(given, list) and len(given) == count and all(type(one) is int for one in given)
 

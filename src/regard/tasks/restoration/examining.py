@@ -40,9 +40,10 @@ def examined(restorer: Restorer, pixels: Pixels, exam: Exam) -> RestorationScore
         figures.append(torch.stack([how(one, clean) for one in (seen, made) for how in (psnr, ssim)]))
         for place in shown.intersection(range(first, first + len(some))):
             one = place - first
-            images = [_bytes(each[one]) for each in (seen, made, clean)]
+            corrupted, restored, as_it_was = (_bytes(each[one]) for each in (seen, made, clean))
             before, after = figures[-1][0, one], figures[-1][2, one]
-            samples.append(Sample(pixels.names(int(rows[place])), *images, float(before), float(after)))
+            name = pixels.names(int(rows[place]))
+            samples.append(Sample(name, corrupted, restored, as_it_was, float(before), float(after)))
     each = torch.cat([torch.zeros(4, 0), *figures], 1).numpy()
     loss = float(torch.cat([torch.zeros(0), *costs]).double().sum()) / max(1, count)
     return RestorationScores(

@@ -68,7 +68,7 @@ class Restorer:
         if self.facts.channels == 1:
             made = self._pieces(planes.transpose(0, 1)).transpose(0, 1)
         elif len(planes[0]) == 1:
-            made = self._pieces(planes.expand(1, self.facts.channels, -1, -1)).mean(1, keepdim=True)
+            made = self._pieces(planes.expand(1, self.facts.channels, -1, -1)).clamp(0, 1).mean(1, keepdim=True)
         else:
             made = self._pieces(planes)
         return _bytes(made)
