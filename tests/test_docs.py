@@ -11,7 +11,7 @@ from following import ROOT, blocks, follow
 
 from regard.datasets.numbers import Numbers
 
-JOBS = ["train-your-own.md", "text.md", "compare.md", "deploy.md"]
+JOBS = ["train-your-own.md", "text.md", "look.md", "compare.md", "deploy.md"]
 ELSEWHERE = {"extend.md"}  # followed in test_extend.py
 
 

@@ -163,6 +163,7 @@ def _uses(run: str, text: str, name: str) -> dict[str, Words]:
         translated: dict[str, Words] = {
             "translate": ["translate", run, "a b c", "d é \U0001f600"],
             "translate int8": ["translate", run, "a b", "--int8", "--beam", "2", "--attention"],
+            "look": ["look", run, "a b c", "--heads", "--json"],
         }
         return translated | evaluated | resumed
     written: dict[
@@ -171,6 +172,7 @@ def _uses(run: str, text: str, name: str) -> dict[str, Words]:
         "generate": ["generate", run, "The fox", "d é \U0001f600", "-n", "20", "--slide", "--no-chat", "--json"],
         "generate int8": ["generate", run, "a b", "--int8", "--samples", "2", "--json", "-n", "9", "--no-chat"],
         "score": ["score", run, "The fox says yes", "", "d é \U0001f600"],
+        "look": ["look", run, "The fox", "--json"],
     }
     if name == IMPORTED:
         chat: Words = ["generate", run, "Who? <|im_end|>", "--chat", "--system", "Be brief.", "-n", "5", "--json"]

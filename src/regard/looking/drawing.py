@@ -33,7 +33,7 @@ def draw(
     path = check_ending(path)
     cells, stride = _cells(panel, words)
     tall, wide = cells.shape
-    figure, axes = canvas(1.6 + _room(panel.rows.labels(words)) + _inches(wide), 2.2 + _inches(tall))
+    figure, axes = canvas(1.6 + _room(panel.rows.labels(words)) + max(3.6, _inches(wide)), 2.2 + _inches(tall))
     picture = axes.imshow(shaded(cells), aspect="auto", interpolation="nearest", **_colours(max(panel.shape(words))))
     _name(axes, "x", panel.columns.labels(words), stride[1], wide)
     _name(axes, "y", panel.rows.labels(words), stride[0], tall)
@@ -99,6 +99,8 @@ def _notes(look: Look, panel: Panel, words: bool, stride: tuple[int, int]) -> li
     notes = [f"colour grows with the {root} of the weight; grey is exactly 0"]
     if words and (panel.rows.merged or panel.columns.merged):
         notes.append(MERGED)
+    if len(look.scene.pieces) > 1:
+        notes.append(f"read in {len(look.scene.pieces)} pieces, which do not see each other")
     if max(stride) > 1:
         notes.append(f"{_sides(panel, words)}: a cell is the largest of {stride[0]}×{stride[1]} weights")
     if look.layers:
@@ -108,7 +110,7 @@ def _notes(look: Look, panel: Panel, words: bool, stride: tuple[int, int]) -> li
 
 def _written(axes: "Axes", notes: list[str], inches: float) -> None:
     """Below the picture, in lines no wider than it is."""
-    room = max(40, int(inches / 0.063))
+    room = max(62, int(inches / 0.063))
     lines = [line for note in notes if note for line in wrap(note, room)]
     axes.set_xlabel("\n".join(map(plain, lines)), fontsize=8, loc="left")
 
@@ -139,7 +141,7 @@ def _short(word: str) -> str:
 
 def _inches(cells: int) -> float:
     """Wide where there are few, so that words are read; never wider than a large screen."""
-    return min(max(3.6, cells * (0.34 if cells <= 24 else 0.24 if cells <= 60 else 0.17)), 14.0)
+    return min(max(0.6, cells * (0.34 if cells <= 24 else 0.24 if cells <= 60 else 0.17)), 14.0)
 
 
 def _room(labels: tuple[str, ...]) -> float:

@@ -20,7 +20,7 @@ from regard.markup import block, said, table
 
 COMPARED = 2**31  # numbers that are compared to find heads that do the same
 ROWS = 128  # rows in which they are compared, at most
-COLUMNS = ("head", "role", " of it", " bits", " away", " loss", " others", "most like it")
+COLUMNS = ("head", "role", " share", " bits", " away", " loss", " changed", "most alike")
 ORDER = (*ROLES, *WIDE, "broad", "mixed")
 
 
@@ -69,8 +69,9 @@ class Heads:
 
 
 LEGEND = (
-    "of it: how much of what could be explains the role; bits: entropy; away: mean distance in tokens; loss: what "
-    "switching it off adds, nats a token; others: tokens that would be others without it; most like it: shared weight"
+    "share: of its weight beyond an even head's, what the role explains (of broad: its entropy beside an even head's); "
+    "bits: entropy; away: mean distance in tokens; loss: nats a token more without it; "
+    "changed: tokens that would be others without it; most alike: the head that shares most weight with it"
 )
 
 
@@ -80,7 +81,9 @@ def measure(look: Look, listener: Listener = SILENT) -> Heads:
     listener.at("switching heads off")
     found = effects(look, [{layer.name: [head]} for layer, head in names])
     gone = {f"{layer}.{head}": effect for (layer, head), effect in zip(names, found, strict=True)}
-    heads, similar, compared = [], {}, {}
+    heads = []
+    similar: dict[str, list[list[float]]] = {}
+    compared: dict[str, int] = {}
     for kind in look.kinds:
         listener.at(f"comparing heads ({kind})")
         labels = [f"{layer}.{head}" for layer in look.of(kind) for head in range(layer.heads)]

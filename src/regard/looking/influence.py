@@ -17,6 +17,7 @@ from torch import Tensor
 from regard.errors import InputError
 from regard.looking.panel import Panel
 from regard.looking.scene import Piece, Scene, Side
+from regard.model.quantize import QuantizedLinear
 
 TOKENS = 4096  # positions that are read at once: the same input over and over, a row for every output
 KEPT = 2**24  # numbers that are kept for whoever asks again
@@ -96,15 +97,13 @@ class Influence:
 
 def _signed(scene: Scene, piece: Piece, rows: Sequence[int]) -> Signed:
     """Gradients of some outputs: each has a row of the batch to itself, so that one way back serves all."""
+    if any(isinstance(part, QuantizedLinear) for part in scene.model.modules()):
+        raise InputError("influence needs gradients, which weights in eight bits have not; open the run without int8")
     at = torch.tensor(rows)
     with torch.inference_mode(False), torch.enable_grad(), _leaves(scene) as leaves:
         states = scene.run(piece, len(rows))[torch.arange(len(rows)), at]
         logs = scene.model.head(states).float().log_softmax(-1)
         said = logs.gather(1, piece.outputs[at.to(piece.outputs.device)][:, None]).sum()
-        if not said.requires_grad:
-            raise InputError(
-                "influence needs gradients, which weights in eight bits have not: open the run without int8"
-            )
         grads = torch.autograd.grad(said, list(leaves.values()), allow_unused=True)
     pairs = zip(leaves.items(), grads, strict=True)
     return {side: _product(leaf, grad).cpu() for (side, leaf), grad in pairs}

@@ -40,7 +40,7 @@ class Layer:
 
     def facts(self) -> dict[str, object]:
         """As JSON can hold it."""
-        who = {"kind": self.kind, "layer": self.number, "name": self.name, "heads": self.heads}
+        who: dict[str, object] = {"kind": self.kind, "layer": self.number, "name": self.name, "heads": self.heads}
         return who | {"rows": self.rows, "columns": self.columns}
 
 

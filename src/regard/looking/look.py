@@ -140,8 +140,8 @@ class Look:
     def usual(self) -> str:
         """The panel that is shown unless another is asked for: the alignment of a translator, else the last kind;
         influence where there is no attention."""
-        across = [kind for kind in self.kinds if kind in ("cross", "alignment")]
-        return (across or list(self.kinds) or [self.influence.usual])[-1]
+        across: list[str] = [kind for kind in self.kinds if kind in ("cross", "alignment")]
+        return [self.influence.usual, *self.kinds, *across][-1]
 
     @cached_property
     def mismatch(self) -> float:

@@ -11,7 +11,8 @@ from regard.looking.panel import Panel
 from regard.model.residual import NoResidual
 
 if TYPE_CHECKING:
-    from regard.looking.look import Layer, Look
+    from regard.looking.layers import Layer
+    from regard.looking.look import Look
 
 SQUARE = ("encoder", "masked")
 
@@ -21,7 +22,7 @@ def rollout(look: "Look", rest: Sequence[str]) -> Panel:
 
     Without a way around, Ã is α itself. Only kinds in which positions look at positions of their own side have one.
     """
-    there = [kind for kind in look.kinds if kind in SQUARE]
+    there: list[str] = [kind for kind in look.kinds if kind in SQUARE]
     kind = rest[0] if rest else (there or [""])[-1]
     if kind not in there or len(rest) > 1:
         named = ".".join(["rollout", *rest])

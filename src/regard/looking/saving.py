@@ -52,7 +52,7 @@ def save(
     found, view = check_name(path), view or usual_view(look)
     kind = look.grid(view)
     panels = [panel.cut(rows, words) for panel in look.panels(view)]
-    title = look.scene.written or look.scene.read
+    title = " → ".join(part for part in (look.scene.read, look.scene.written) if part)
     if found.suffix.lower() in ENDINGS:
         if kind and not rows:
             return draw_grid(look, kind, found, words, _short(title), listener)
@@ -79,7 +79,7 @@ def csv_table(panels: Sequence[Panel], words: bool) -> str:
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["kind", "layer", "head", "row", "word" if words else "token", *panels[0].columns.labels(words)])
     for panel in panels:
-        kind, layer, head = (part if part is not None else "mean" for part in panel.place)
+        kind, layer, head = (_of(part, panel) for part in panel.place)
         labels = panel.rows.labels(words)
         for start, block in panel.blocks(words):
             for number, line in enumerate(block.tolist(), start):
@@ -123,6 +123,13 @@ def heads_file(look: Look, heads: Heads, path: Path) -> Path:
             [head.name, head.role, _cell(head.strength), *scores, _cell(head.effect.loss), head.effect.changed]
         )
     return put(path, out.getvalue())
+
+
+def _of(part: str | int | None, panel: Panel) -> str:
+    """A number, or `mean` of all; what follows heads or needs none is of no layer."""
+    if part is None:
+        return "" if "." in panel.place[0] else "mean"
+    return str(part)
 
 
 def _cell(value: float | None) -> str:

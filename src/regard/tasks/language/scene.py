@@ -6,8 +6,8 @@ from functools import partial
 import torch
 
 from regard.errors import InputError
-from regard.looking.line import alone, line
-from regard.looking.scene import Piece, Scene
+from regard.looking.line import Line, alone, line
+from regard.looking.scene import Piece, Scene, Side
 from regard.tasks.language.generator import TextGenerator
 
 
@@ -37,7 +37,7 @@ def _scene(
     model = generator.model
     row = torch.tensor([list(ids)], device=next(model.parameters()).device)
     piece = Piece((row,), row[0, 1:], {"inputs": len(ids), "outputs": len(ids) - 1})
-    lines = {"inputs": line(generator.tokenizer, ids), "outputs": line(generator.tokenizer, ids[1:])}
+    lines: dict[Side, Line] = {"inputs": line(generator.tokenizer, ids), "outputs": line(generator.tokenizer, ids[1:])}
     return Scene(
         model,
         lines,

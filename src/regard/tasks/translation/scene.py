@@ -6,8 +6,8 @@ from functools import partial
 import torch
 
 from regard.errors import InputError
-from regard.looking.line import alone, joined, line
-from regard.looking.scene import Piece, Scene
+from regard.looking.line import Line, alone, joined, line
+from regard.looking.scene import Piece, Scene, Side
 from regard.tasks.translation.translator import Part, Translator
 
 
@@ -42,7 +42,7 @@ def _scene(
         )
         for source, inputs, outputs in rows
     ]
-    lines = {
+    lines: dict[Side, Line] = {
         "source": joined([line(two.source, source) for source, _, _ in rows]),
         "inputs": joined([line(two.target, inputs) for _, inputs, _ in rows]),
         "outputs": joined([line(two.target, outputs) for _, _, outputs in rows]),
