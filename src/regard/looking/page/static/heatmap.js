@@ -22,7 +22,7 @@ export class HeatMap {
     this.marked = null;
     this.window = null;
     this.listen();
-    new ResizeObserver(() => { if (this.panel && this.host.clientWidth !== this.width) this.draw(); }).observe(this.host);
+    new ResizeObserver(() => { if (this.window && this.host.clientWidth !== this.width) this.draw(); }).observe(this.host);
   }
 
   listen() {
@@ -34,7 +34,7 @@ export class HeatMap {
   }
 
   show(panel, selected = []) {
-    const fresh = !this.panel || this.panel.table.rows !== panel.table.rows || this.panel.table.columns !== panel.table.columns;
+    const fresh = !this.window || this.panel.table.rows !== panel.table.rows || this.panel.table.columns !== panel.table.columns;
     this.panel = panel;
     this.selected = new Set(selected);
     if (fresh) this.window = [0, panel.table.rows, 0, panel.table.columns];
