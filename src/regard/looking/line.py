@@ -80,7 +80,10 @@ def line(tokenizer: Tokenizer, ids: Sequence[int]) -> Line:
     tokens = [_label(text, shown) for text, shown in zip(texts, tokenizer.tokens(ids), strict=True)]
     spans = list(_spans(texts, special))
     words = [_label("".join(texts[start:stop]), tokens[stop - 1]) for start, stop in spans]
-    added = [text or (shown if place in special else "") for place, (text, shown) in enumerate(zip(texts, tokens, strict=True))]
+    added = [
+        text or (shown if place in special else "")
+        for place, (text, shown) in enumerate(zip(texts, tokens, strict=True))
+    ]
     return Line(tuple(tokens), tuple(words), tuple(spans), tuple(ids), special, texts=tuple(added))
 
 

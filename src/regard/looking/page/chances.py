@@ -1,7 +1,7 @@
 """What a model would write at every step, how sure it was, and from which layer on it knew.
 
-Of every step the likeliest tokens are kept one by one, and the rest in a few bins of like chances. So the page can apply
-any temperature, top-k and top-p to all of it, and no more is kept than a reader sees.
+Of every step the likeliest tokens are kept one by one, and the rest in a few bins of like chances. So the page can
+apply any temperature, top-k and top-p to all of it, and no more is kept than a reader sees.
 """
 
 from collections.abc import Iterator
@@ -87,7 +87,8 @@ def has_lens(scene: Scene) -> bool:
 
 
 def lens(scene: Scene, start: int = 0, stop: int | None = None) -> list[list[int]]:
-    """The rank of every token written, if the head read what each layer handed on [nostalgebraist 2020]: a row a step."""
+    """The rank of every token written, had the head read what each layer handed on: a row a step, the logit lens
+    [nostalgebraist 2020]."""
     if not has_lens(scene):
         return []
     found: list[list[int]] = []

@@ -30,14 +30,18 @@ def about(look: Look) -> dict[str, Any]:
     facts = look.facts()
     for name, line in look.scene.lines.items():
         facts["sides"][name]["texts"] = list(line.texts)
-    return facts | {
-        "panels": panel_names(look),
-        "reckoned": [str(layer) for layer in look.layers if can_reckon(look, layer)],
-        "lens": has_lens(look.scene),
-        "retold": look.scene.retold is not None,
-        "square": [kind for kind in look.kinds if kind in SQUARE],
-        "size": sum(map(len, look.scene.lines.values())),
-    }
+    return (
+        {"run": "", "step": 0, "parameters": 0}
+        | facts
+        | {
+            "panels": panel_names(look),
+            "reckoned": [str(layer) for layer in look.layers if can_reckon(look, layer)],
+            "lens": has_lens(look.scene),
+            "retold": look.scene.retold is not None,
+            "square": [kind for kind in look.kinds if kind in SQUARE],
+            "size": sum(map(len, look.scene.lines.values())),
+        }
+    )
 
 
 def panel_names(look: Look) -> list[str]:
@@ -76,7 +80,7 @@ def overview_bytes(look: Look, kind: str) -> bytes:
 def table_bytes(
     panel: Panel, rows: tuple[int, int], columns: tuple[int, int], most: int = SIDE, size: Bytes = 2
 ) -> bytes:
-    """A window of a panel in tokens: as it is where it fits, else each cell the largest weight of those it stands for."""
+    """A window of a panel in tokens: as it is where it fits, else each cell the largest weight that it stands for."""
     tall, wide = rows[1] - rows[0], columns[1] - columns[0]
     pool = Pool((tall, wide), most)
     for start, block in panel.blocks(False, *rows):
@@ -150,7 +154,7 @@ def kept(look: Look, budget: int = CELLS, vectors: int = VECTORS) -> Iterator[tu
 
 
 def _may_ask(look: Look) -> bool:
-    """Whether influence takes no long time: a way there and back for every output. Without attention it is all there is."""
+    """Whether influence takes no long time: a way there and back for every output. Without attention it is all."""
     tokens = sum(sum(piece.sizes.values()) for piece in look.scene.pieces)
     outputs = sum(len(piece.outputs) for piece in look.scene.pieces)
     work = 6 * float(look.about.get("parameters", 0)) * tokens * outputs

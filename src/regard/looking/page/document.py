@@ -55,7 +55,7 @@ def check_runs(looks: Sequence[Look]) -> None:
     """One to four, and of one task."""
     if not 1 <= len(looks) <= MOST_RUNS:
         raise InputError(f"{len(looks)} runs are too many to be seen side by side; {MOST_RUNS} at most")
-    tasks = {str(look.about.get("task")) for look in looks}
+    tasks = {str(look.about.get("task", "")) for look in looks}
     if len(tasks) > 1:
         raise InputError(f"runs of one task can be seen side by side; these are of {' and '.join(sorted(tasks))}")
 
@@ -94,7 +94,9 @@ def bundle() -> str:
             add(found[2])
         inside = IMPORT.sub(lambda found: f"const {{{found[1]}}} = {_variable(found[2])};\n", text)
         names = ", ".join(EXPORT.findall(inside))
-        done[name] = f"const {_variable(name)} = (() => {{\n{EXPORT_WORD.sub('', inside)}\nreturn {{ {names} }};\n}})();"
+        done[name] = (
+            f"const {_variable(name)} = (() => {{\n{EXPORT_WORD.sub('', inside)}\nreturn {{ {names} }};\n}})();"
+        )
 
     add(FIRST)
     return "\n".join(done.values())

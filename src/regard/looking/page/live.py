@@ -98,7 +98,11 @@ def _whole(given: Mapping[str, Any], name: str, most: int) -> int:
 
 def _names(given: Mapping[str, Any]) -> list[str]:
     names = given.get("heads")
-    if not isinstance(names, list) or not 0 < len(names) <= MOST_HEADS or not all(isinstance(one, str) for one in names):
+    if (
+        not isinstance(names, list)
+        or not 0 < len(names) <= MOST_HEADS
+        or not all(isinstance(one, str) for one in names)
+    ):
         raise InputError("heads: wanted names such as cross.0.3")
     return names
 

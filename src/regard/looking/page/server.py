@@ -39,7 +39,9 @@ class PageServer(ThreadingHTTPServer):
         except OSError as error:
             taken = error.errno == errno.EADDRINUSE
             why = "another program has it" if taken else error.strerror or str(error)
-            raise InputError(f"port {port}: {why}; ", flag="leave out --port, and a free one is taken", call="0 takes a free one") from error
+            raise InputError(
+                f"port {port}: {why}; ", flag="leave out --port, and a free one is taken", call="0 takes a free one"
+            ) from error
 
     @property
     def address(self) -> str:
@@ -66,11 +68,11 @@ class Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "Regard", ""
     timeout = PATIENCE
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         """The page, and all numbers."""
         self._answer("GET")
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         """What changes something."""
         self._answer("POST")
 
@@ -101,11 +103,14 @@ class Handler(BaseHTTPRequestHandler):
             return self._say(HTTPStatus.NOT_FOUND, "nothing here")
         if not secrets.compare_digest(self.headers.get("X-Regard", "").encode(), self.server.token.encode()):
             return self._say(HTTPStatus.FORBIDDEN, "this page is of an earlier start; load it again")
-        look, what = int(found[2]), found[3]
         if found[1] == "bytes":
             part = dict(parse_qsl(asked.query, max_num_fields=4))
-            return self._send(self.server.live.numbers(look, what, found[4] or "", part), "application/octet-stream")
-        if found[1] == "json":
+            content = self.server.live.numbers(int(found[2]), found[3], found[4] or "", part)
+            return self._send(content, "application/octet-stream")
+        return self._told(int(found[2]), found[3], body if method == "POST" else None)
+
+    def _told(self, look: int, what: str, body: bytes | None) -> None:
+        if body is None:
             return self._json(self.server.live.facts(look, what))
         given = json_value(body)
         if not isinstance(given, dict):

@@ -2,7 +2,7 @@
 import { apart, inkOn, isDark, ramp } from "./colours.js";
 import { el, tip, visible } from "./dom.js";
 
-const LARGEST = 34, LEAST_LABEL = 10, LETTERS = 16;
+const LARGEST = 44, LEAST_LABEL = 10, LETTERS = 16;
 
 export function shade(value, signed) {
   return signed ? 0.5 + 0.5 * Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value))) : Math.sqrt(Math.max(0, Math.min(1, value)));
@@ -13,9 +13,16 @@ export function figure(value) {
   return Math.abs(value) >= 0.001 ? value.toFixed(3) : value.toExponential(1);
 }
 
+// A small number in powers of ten, as people write it.
+export function power(value) {
+  if (value === 0) return "0";
+  const [figures, exponent] = value.toExponential(0).split("e"), raised = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+  return `${figures}·10${[...String(Number(exponent))].map((letter) => raised[letter]).join("")}`;
+}
+
 export class HeatMap {
-  constructor({ label = "heat map", compact = false, onselect = null, onhover = null } = {}) {
-    this.options = { compact, onselect, onhover };
+  constructor({ label = "heat map", compact = false, onselect = null, onhover = null, refine = null } = {}) {
+    this.options = { compact, onselect, onhover, refine };
     this.canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": label });
     this.host = el("div", { class: "map" }, this.canvas);
     this.selected = new Set();
@@ -34,7 +41,7 @@ export class HeatMap {
   }
 
   show(panel, selected = []) {
-    const fresh = !this.window || this.panel.table.rows !== panel.table.rows || this.panel.table.columns !== panel.table.columns;
+    const fresh = !this.window || Boolean(this.panel.whole) !== Boolean(panel.whole) || this.panel.table.rows !== panel.table.rows || this.panel.table.columns !== panel.table.columns;
     this.panel = panel;
     this.selected = new Set(selected);
     if (fresh) this.window = [0, panel.table.rows, 0, panel.table.columns];
@@ -51,9 +58,11 @@ export class HeatMap {
     const side = Math.max(0, Math.min(columns - wide, Math.round(column - wide / 2)));
     this.window = [first, first + tall, side, side + wide];
     this.draw();
+    if (this.panel.table.pooled && this.options.refine) this.options.refine(this.panel, this.window).then((closer) => closer && this.show(closer, []));
   }
 
   all() {
+    if (this.panel.whole) return void this.show(this.panel.whole, [...this.selected]);
     this.window = [0, this.panel.table.rows, 0, this.panel.table.columns];
     this.draw();
   }

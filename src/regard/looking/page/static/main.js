@@ -8,11 +8,16 @@ import { headsView } from "./view-heads.js";
 import { nextView } from "./view-next.js";
 import { reckonedHeads, stepView } from "./view-step.js";
 
+function writesOn(look) {
+  const { inputs, source } = facts.looks[look].sides;
+  return Boolean(inputs && !source);
+}
+
 // An image view has its place here: a view is a name, whether a look has it, and what draws it.
 const VIEWS = [
   { name: "alignment", title: "Alignment", has: () => true, draw: alignmentView },
   { name: "heads", title: "Heads", has: (look) => facts.looks[look].layers.length > 0, draw: headsView },
-  { name: "next", title: "Next token", has: (look) => facts.looks[look].task === "language", draw: nextView },
+  { name: "next", title: "Next token", has: (look) => writesOn(look), draw: nextView },
   { name: "step", title: "One step, with numbers", has: (look) => reckonedHeads(look).length > 0, draw: stepView },
   { name: "compare", title: "Compare", has: () => facts.looks.length > 1, draw: compareView },
 ];
@@ -32,7 +37,7 @@ function read() {
   }
   if (!facts.looks[found.look]) found.look = 0;
   if (found.step !== null) found.step = Math.max(0, Math.round(found.step));
-  const there = VIEWS.filter((view) => view.has(found.look)), usual = facts.looks.length > 1 ? "compare" : facts.looks[found.look].task === "language" ? "next" : "alignment";
+  const there = VIEWS.filter((view) => view.has(found.look)), usual = facts.looks.length > 1 ? "compare" : writesOn(found.look) ? "next" : "alignment";
   if (!there.some((view) => view.name === found.view)) found.view = there.some((view) => view.name === usual) ? usual : there[0].name;
   return found;
 }
@@ -107,7 +112,7 @@ function top() {
     el("span", { class: "tools" },
       many ? choice("run", facts.looks.map((one, look) => [String(look), one.run.split("/").pop()]), String(state.look), (look) => page.go({ look: Number(look), head: "", panel: "", rows: [], off: [], step: null })) : null,
       button(isDark() ? "light" : "dark", () => chooseTheme(isDark() ? "light" : "dark"), { title: "light or dark (d)" })),
-    el("p", { class: "said" }, el("b", { text: held.task === "language" ? visible(held.read, 300) : held.read }), ...(held.written ? [el("span", { class: "arrow", text: "→" }), el("b", { text: visible(held.written, 300) })] : [])));
+    el("p", { class: "said" }, el("b", { text: visible(held.read, 300) }), ...(held.written ? [el("span", { class: "arrow", text: "→" }), el("b", { text: visible(held.written, 300) })] : [])));
   document.getElementById("views").replaceChildren(...VIEWS.filter((view) => view.has(state.look)).map((view, place) =>
     button(view.title, () => page.go({ view: view.name }), { role: "tab", "aria-selected": String(view.name === state.view), "data-view": view.name, title: `key ${place + 1}` })));
 }

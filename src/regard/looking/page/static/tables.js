@@ -1,6 +1,8 @@
 // Tables with their labels: which side asks, which is looked at, tokens or the words they make up.
 import { facts, Table, weights } from "./store.js";
 
+const SIDE = 1024;
+
 export function sidesOf(look, name) {
   const [first, second] = name.split(".");
   if (first === "influence") return ["outputs", second];
@@ -42,6 +44,17 @@ export async function labelled(look, name, words) {
     table: joined ? merged(table, held[rowSide].spans, held[columnSide].spans) : table,
     rows: thinned(labelsOf(look, rowSide, wordwise), table.stride[0]),
     columns: thinned(labelsOf(look, columnSide, wordwise), table.stride[1]),
+  };
+}
+
+// A window of cells that stand for several tokens, token by token: rows on demand, where the page is live.
+export async function closer(panel, [top, bottom, left, right]) {
+  const [down, across] = panel.table.stride, part = [top * down, bottom * down, left * across, right * across];
+  if (!facts.live || part[1] - part[0] > SIDE || part[3] - part[2] > SIDE || panel.signed) return null;
+  const table = await weights(panel.look, panel.name, part);
+  return {
+    ...panel, table, whole: panel.whole || panel, words: false,
+    rows: labelsOf(panel.look, panel.rowSide, false).slice(part[0], part[1]), columns: labelsOf(panel.look, panel.columnSide, false).slice(part[2], part[3]),
   };
 }
 

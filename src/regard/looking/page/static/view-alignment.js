@@ -1,10 +1,10 @@
 // Source × target: which words each written word looked at, and what else could have been written.
 import { candidates, PLAIN } from "./candidates.js";
 import { button, choice, el, toggle, visible } from "./dom.js";
-import { HeatMap, legend } from "./heatmap.js";
+import { HeatMap, legend, power } from "./heatmap.js";
 import { saveButtons } from "./saving.js";
 import { act, facts, has, json } from "./store.js";
-import { labelled, labelsOf, titleOf } from "./tables.js";
+import { closer, labelled, labelsOf, titleOf } from "./tables.js";
 
 export function wholePanels(look) {
   return facts.looks[look].panels.filter((name) => (name.split(".").length === 1 || /^(rollout|influence)/.test(name)) && has(look, `table/${name}`));
@@ -26,10 +26,11 @@ export async function alignmentView(page) {
   const panel = await labelled(look, name, words), written = await json(look, "written_steps");
   const count = written.steps.length, steps = panel.rowSide === "source" ? null : written;
   const step = Math.max(0, Math.min(count - 1, page.state.step ?? 0));
-  const map = new HeatMap({ label: `${titleOf(name)}: heat map`, onselect: (row) => page.go({ step: tokenOf(panel, row) }) });
+  const map = new HeatMap({ label: `${titleOf(name)}: heat map`, refine: closer, onselect: (row) => page.go({ step: tokenOf(panel, row) }) });
   const bar = el("div", { class: "bar" },
     choice("shown", names.map((one) => [one, titleOf(one)]), name, (panel2) => page.go({ panel: panel2 })),
     toggle("words", words, (on) => page.go({ words: on }), { title: "sub-words merged to words: columns summed, rows averaged" }),
+    panel.table.rows > 60 ? button("+", () => map.zoom(0.5), { title: "closer (or double-click)" }) : null, panel.table.rows > 60 ? button("all", () => map.all()) : null,
     el("span", { class: "gap" }), legend(), saveButtons2(map, panel));
   const left = el("div", { class: "card" }, el("h2", { text: titleOf(name) }), bar, map.host, exactly(look, panel));
   const right = steps ? beside(page, written, step) : null;
@@ -45,7 +46,7 @@ export function saveButtons2(map, panel) {
 export function exactly(look, panel) {
   const { difference } = facts.looks[look], table = panel.table;
   const pooled = table.pooled ? `Each cell is the largest of ${table.stride[0]} × ${table.stride[1]} weights. ` : "";
-  return el("p", { class: "note", text: `${pooled}Largest difference: watched from unwatched ${difference.watched.toExponential(0)}, by these weights from the kernel's own ${difference.weights.toExponential(0)}.` });
+  return el("p", { class: "note", text: `${pooled}Largest difference: watched from unwatched ${power(difference.watched)}, by these weights from the kernel's own ${power(difference.weights)}.` });
 }
 
 function beside(page, written, step) {

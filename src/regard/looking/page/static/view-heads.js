@@ -4,7 +4,7 @@ import { button, choice, el, toggle, visible } from "./dom.js";
 import { figure, HeatMap, legend } from "./heatmap.js";
 import { linesOf } from "./lines.js";
 import { act, facts, has, json, overview } from "./store.js";
-import { difference, kindsOf, labelled, strongest, summed, titleOf } from "./tables.js";
+import { closer, difference, kindsOf, labelled, strongest, summed, titleOf } from "./tables.js";
 import { exactly, saveButtons2 } from "./view-alignment.js";
 
 const ROLES = {
@@ -22,7 +22,7 @@ export async function headsView(page) {
   const other = page.state.other && page.state.other !== name && page.state.other.startsWith(kind) ? await labelled(look, page.state.other, words) : null;
   const shown = other ? difference(panel, other) : panel;
   const rows = page.state.rows.filter((row) => row < shown.table.rows);
-  const map = new HeatMap({ label: `${shown.name}: heat map`, onselect: (row) => page.go({ rows: rows.includes(row) ? rows.filter((one) => one !== row) : [...rows, row] }) });
+  const map = new HeatMap({ label: `${shown.name}: heat map`, refine: closer, onselect: (row) => page.go({ rows: rows.includes(row) ? rows.filter((one) => one !== row) : [...rows, row] }) });
   const left = el("div", {}, grid(page, kind, kinds, small, name, measured), large(page, shown, map, rows));
   const right = el("div", {}, aboutHead(page, name, measured), lookedAt(shown, rows), el("div", { class: "card lines" },
     el("h2", { text: rows.length ? `Lines of ${rows.length} ${rows.length === 1 ? "row" : "rows"}` : "Lines" }), linesOf(shown, rows, (row) => map.options.onselect(row))));
@@ -95,7 +95,7 @@ function large(page, shown, map, rows) {
   const bar = el("div", { class: "bar" },
     choice("minus", [["", "minus nothing"], ...heads.map((one) => [one, `− ${one}`])], page.state.other, (other) => page.go({ other })),
     toggle("words", words, (on) => page.go({ words: on, rows: [] })),
-    button("＋", () => map.zoom(0.5), { title: "closer (or double-click)" }), button("－", () => map.zoom(2), { title: "farther" }), button("all", () => map.all()),
+    button("+", () => map.zoom(0.5), { title: "closer (or double-click)" }), button("−", () => map.zoom(2), { title: "farther" }), button("all", () => map.all()),
     rows.length ? button("no rows", () => page.go({ rows: [] })) : null,
     el("span", { class: "gap" }), legend(shown.signed), saveButtons2(map, shown));
   return el("div", { class: "card" }, el("h2", { text: shown.signed ? shown.name : titleOf(shown.name) }), bar, map.host, exactly(page.state.look, shown));
@@ -107,7 +107,7 @@ function aboutHead(page, name, measured) {
   if (one) {
     add("role", `${one.role}: ${ROLES[one.role] || ""}`);
     for (const [score, value] of Object.entries(one.scores)) if (value !== null && (value > 0.05 || score === "entropy")) add(score, score === "entropy" ? `${value.toFixed(2)} bits` : score === "distance" ? `${value.toFixed(1)} tokens` : value.toFixed(2));
-    if (one.loss !== undefined) add("without it", `loss ${one.loss >= 0 ? "+" : ""}${one.loss.toFixed(3)} nats a token, ${one.changed} tokens change`);
+    if (one.loss !== undefined) add("without it", `loss ${one.loss >= 0 ? "+" : "−"}${Math.abs(one.loss).toFixed(3)} nats a token, ${one.changed} tokens change`);
     if (one.like) add("most like it", `${one.like[0]} (${one.like[1].toFixed(2)} of the weight shared)`);
   } else add("role", facts.live ? "…" : "not measured");
   const card = el("div", { class: "card" }, el("h2", { text: titleOf(name) }), list);

@@ -1,6 +1,7 @@
 // One row of one head, reckoned anew in the page: similarity, scaling, softmax, weighted sum.
 import { apart, css } from "./colours.js";
 import { button, choice, el, toggle, visible } from "./dom.js";
+import { power } from "./heatmap.js";
 import { facts, has, vectors, weights } from "./store.js";
 import { labelsOf, sidesOf, strongest, titleOf } from "./tables.js";
 
@@ -61,11 +62,13 @@ function query(held, label, row) {
 
 function four(held, found, columns, shown, scaled) {
   const d = held.queries.columns, divided = scaled && held.scale !== 1;
-  const head = el("tr", {}, el("th", { class: "left", text: "looked at" }), ...["q · k", divided ? `÷ √${d}` : "as it is", "mask", "softmax", "· v₀"].map((text) => el("th", { text })));
+  const head = el("tr", {}, el("th", { class: "left", text: "looked at" }), el("th", { class: "left-text", text: `k: ${d} numbers` }), ...["q · k", divided ? `÷ √${d}` : "as it is", "mask", "softmax", "", "· v₀"].map((text) => el("th", { text })));
   const best = strongest(found.softmax, 1)[0];
   const body = shown.map((key) => el("tr", { class: key === best ? "most" : null }, el("th", { class: "left", text: visible(columns[key] ?? "", 18) }),
+    el("td", {}, strip([...held.keys.values.subarray(key * d, (key + 1) * d)], `key of ${visible(columns[key] ?? "", 18)}`)),
     el("td", { text: found.products[key].toFixed(3) }), el("td", { text: found.scores[key].toFixed(3) }),
     el("td", { class: found.masked[key] ? "masked" : null, text: found.masked[key] ? "−∞" : "0" }), el("td", { class: found.masked[key] ? "masked" : null, text: found.softmax[key].toFixed(4) }),
+    el("td", {}, el("span", { class: "weight", style: { width: `${(100 * found.softmax[key]).toFixed(1)}px` } })),
     el("td", { text: (found.softmax[key] * held.values.values[key * held.values.columns]).toFixed(4) })));
   const left = columns.length - shown.length;
   return [
@@ -82,6 +85,6 @@ function closing(held, found, scaled, table) {
   if (!found.model) return el("p", { class: "note", text: "The model's own weights are pooled here." });
   const apartBy = Math.max(...found.softmax.map((one, key) => Math.abs(one - found.model[key])));
   const entropy = -[...found.softmax].reduce((sum, one) => sum + (one > 0 ? one * Math.log2(one) : 0), 0);
-  const said = scaled ? `By these numbers the weights are the model's own within ${apartBy.toExponential(1)}.` : `Without ÷ √d the weights would be off by up to ${apartBy.toFixed(3)}.`;
+  const said = scaled ? `By these numbers the weights are the model's own within ${power(apartBy)}.` : `Without ÷ √d the weights would be off by up to ${apartBy.toFixed(3)}.`;
   return el("p", { class: "note", id: "closing", text: `${said} Entropy ${entropy.toFixed(2)} bits.` });
 }

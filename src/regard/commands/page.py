@@ -1,0 +1,58 @@
+"""The page of `regard look`: written as a file, or live until ^C."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.commands.show import as_json, console, line
+from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.looking.look import Look
+
+PAGE = ".html"
+
+
+def is_paged(out: Path | None, live: bool | None, other: bool) -> bool:
+    """Whether the page is wanted: by the ending of a name, by `--live`, or on a terminal where nothing `other` is."""
+    if out is not None:
+        if live:
+            raise InputError(f"--live opens the page, --out {out} writes a file: choose one of them")
+        return out.suffix.lower() == PAGE
+    if live and other:
+        raise InputError("--live shows everything on one page: leave out what asks for one picture or for numbers")
+    return console.is_terminal and not other if live is None else live
+
+
+def show(looks: "Sequence[Look]", out: Path | None, port: int, json: bool) -> None:
+    """One page of one to four looks."""
+    from regard.looking.page.document import check_runs, static_document
+    from regard.looking.saving import check_name, put
+
+    check_runs(looks)
+    if out is None:
+        return _serve(looks, port)
+    path = put(check_name(out), static_document(looks))
+    return as_json({"written": str(path)}) if json else line("Open ", (str(path), "bold"), " in a browser.")
+
+
+def _serve(looks: "Sequence[Look]", port: int) -> None:
+    """Until ^C."""
+    import webbrowser
+
+    from regard.looking.page.live import Live
+    from regard.looking.page.server import PageServer
+
+    with PageServer(Live(looks), port) as server:
+        line("Look at ", (server.address, "bold"), "; ^C ends it.")
+        sys.stdout.flush()
+        if _has_screen():
+            webbrowser.open(server.address)
+        server.serve_forever(poll_interval=0.2)
+
+
+def _has_screen() -> bool:
+    """Whether a browser has somewhere to open a window; one inside the terminal would show nothing."""
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
