@@ -64,9 +64,9 @@ def _short(numbers: Tensor) -> list[float]:
     return [round(one, 5) for one in numbers.tolist()]
 
 
-def _bins(logs: Float[Tensor, "t V"]) -> list[list[list[float]]]:
+def _bins(logs: Float[Tensor, "t V"]) -> list[list[tuple[int, float]]]:
     """What is left of every row: how many tokens, and the mean log p, of chances of like size, the greatest first."""
-    found = []
+    found: list[list[tuple[int, float]]] = []
     for row in logs:
         left = row[row > DEEPEST]
         if not len(left):
@@ -77,7 +77,7 @@ def _bins(logs: Float[Tensor, "t V"]) -> list[list[list[float]]]:
         counts = torch.bincount(into, minlength=BINS)
         means = torch.zeros(BINS).index_add(0, into, left.exp()) / counts.clamp(min=1)
         pairs = zip(counts.tolist(), means.clamp(min=1e-38).log().tolist(), strict=True)
-        found.append([[count, round(mean, 5)] for count, mean in pairs if count])
+        found.append([(count, round(mean, 5)) for count, mean in pairs if count])
     return found
 
 
