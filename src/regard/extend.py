@@ -25,6 +25,8 @@ from regard.datasets.tokenizer import Tokenizer, TokenizerTrainer
 from regard.datasets.tokenizer.trainer import ByteTrainer
 from regard.decoding.search import Search
 from regard.listener import Listener
+from regard.looking.line import Line, line, plain_line
+from regard.looking.scene import Piece, Scene
 from regard.model.assembly import Assembly, ImageClassifier, LanguageModel, Seq2Seq, SequenceRegressor
 from regard.model.attention import Attention, Pattern, Site
 from regard.model.attention.kernels import Kernel, attend, weights
@@ -63,6 +65,7 @@ __all__ = [
     "Kept",
     "Kernel",
     "LanguageModel",
+    "Line",
     "Listener",
     "Loss",
     "Mask",
@@ -76,10 +79,12 @@ __all__ = [
     "Pairs",
     "Part",
     "Pattern",
+    "Piece",
     "Positions",
     "Positive",
     "Report",
     "Residual",
+    "Scene",
     "Schedule",
     "Search",
     "Seq2Seq",
@@ -95,6 +100,8 @@ __all__ = [
     "View",
     "attend",
     "choose",
+    "line",
     "parameters",
+    "plain_line",
     "weights",
 ]

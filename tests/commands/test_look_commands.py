@@ -125,6 +125,8 @@ def test_a_run_without_attention_is_shown_by_influence(runs: dict[str, str]) -> 
         (["a", "--tokens", "3"], 3, "a translator writes as much as the text asks for; leave out --tokens"),
         (["a", "--tokens", "-1"], 2, "--tokens"),
         (["  "], 3, "nothing to look at: the text is empty"),
+        (["a", "--heads", "--off", "cross"], 3, "--off and --heads: ask for one of them at a time"),
+        (["a", "--off", "cross", "-o", "x.json"], 3, "--off and --out: what is written without a head is said here"),
         (["a", "--file", "b"], 3, "say what to look at in one way, not in two"),
         (["--file", "nowhere"], 3, "nowhere: no such file"),
         (["a", "b"], 2, "unexpected extra argument"),
@@ -137,11 +139,12 @@ def test_what_cannot_be_done_is_said(runs: dict[str, str], words: list[str], cod
 @pytest.mark.skipif(os.geteuid() == 0, reason="whoever may do everything is refused nothing")
 def test_where_nothing_can_be_written_it_is_said(runs: dict[str, str], tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    refused(1, "Permission denied", "look", runs["transformer"], "a", "-o", str(tmp_path / "x.png"))
+    refused(3, "nothing can be written there", "look", runs["transformer"], "a", "-o", str(tmp_path / "x.png"))
 
 
 @pytest.mark.parametrize("name", ["x.png", "x.json"])
-def test_below_a_file_nothing_can_be_written(runs: dict[str, str], tmp_path: Path, name: str) -> None:
+def test_below_a_file_nothing_can_be_written(tmp_path: Path, name: str) -> None:
+    """Said before anything is loaded: there is not even a run."""
     (tmp_path / "file").write_text("")
-    refused(1, "file", "look", runs["transformer"], "a", "-o", str(tmp_path / "file" / name))
-    refused(3, "no run", "look", str(tmp_path / "nowhere"), "a")
+    refused(3, "nothing can be written there", "look", "nowhere", "a", "-o", str(tmp_path / "file" / "deep" / name))
+    refused(3, "nowhere: not a run folder", "look", "nowhere", "a")

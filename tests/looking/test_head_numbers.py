@@ -34,7 +34,7 @@ PUT = {
     "self": causal({row: row for row in range(SIZE)}),
     "duplicate": causal(REPEATED),
     "induction": causal({row: place + 1 for row, place in REPEATED.items()}),
-    "punctuation": causal({9: 8, 10: 8, 11: 8}),
+    "punctuation": causal({8: 8, 9: 8, 10: 8, 11: 8}),
     "broad": causal({}),
 }
 

@@ -1,5 +1,6 @@
 """regard look: what a trained model looks at, as a picture, as numbers, and head by head."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,6 @@ from regard.commands.translate import Device, Quiet
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.listener import Listener
     from regard.looking.ablation import Without
     from regard.looking.look import Look
 
@@ -82,8 +82,7 @@ def look(
     from regard.looking.saving import check_name
     from regard.verbs import look as looked
 
-    if out is not None:
-        check_name(out, only_numbers=heads)
+    _check(out, view, heads, off or [])
     paged = is_paged(out, live, bool(view or rows or subwords or heads or off or json))
     if beside and not paged:
         raise InputError("--with: runs stand side by side on the page only; --out x.html writes one, --live opens it")
@@ -100,7 +99,21 @@ def look(
             return _measured(found, out, json, heard)
         if out is not None:
             return _told(found.save(out, view, words=not subwords, rows=rows, listener=heard), json)
+        heard.clear()
         return _shown(found, view, not subwords, rows, json)
+
+
+def _check(out: Path | None, view: str, heads: bool, off: list[str]) -> None:
+    """What does not go together, and names under which nothing could be written, before anything is loaded."""
+    from regard.looking.saving import check_name
+
+    said = [word for word, given in (("--off", off), ("--heads", heads), ("--view", view)) if given]
+    if len(said) > 1:
+        raise InputError(f"{said[0]} and {said[1]}: ask for one of them at a time")
+    if off and out is not None:
+        raise InputError("--off and --out: what is written without a head is said here, or by --json for machines")
+    if out is not None:
+        check_name(out, only_numbers=heads)
 
 
 def _asked(text: str | None, file: Path | None, tokens: int) -> str:
@@ -130,8 +143,8 @@ def _shown(found: "Look", view: str, words: bool, rows: str, json: bool) -> None
     name = view or found.usual
     if not found.layers and not view:
         line(f"this model has no attention; what counted is told by gradients ({name})", style="dim")
-    said, panel = found.text(name, words, rows), found.panels(name)[0]
-    line(panel.title if len(found.panels(name)) == 1 else name, style="bold")
+    said, panels = found.text(name, words, rows), found.panels(name)
+    line(panels[0].title if len(panels) == 1 else f"{len(panels)} heads", style="bold")
     console.print(f"\n{said}\n", soft_wrap=True)
     _exactly(found)
 
@@ -143,10 +156,13 @@ def _exactly(found: "Look") -> None:
         line(f"largest difference: {found.exactly}", style="dim")
 
 
-def _measured(found: "Look", out: Path | None, json: bool, heard: "Listener") -> None:
+def _measured(found: "Look", out: Path | None, json: bool, heard: Shown) -> None:
     from regard.looking.saving import check_name, heads_file
 
+    if not found.layers:
+        raise InputError(f"this model has no attention, so no heads; --view {found.usual} shows what counted")
     measured = found.heads(heard)
+    heard.clear()
     if out is not None:
         return _told(heads_file(found, measured, check_name(out)), json)
     return as_json(found.facts() | measured.facts()) if json else _table(found, str(measured))
@@ -155,19 +171,18 @@ def _measured(found: "Look", out: Path | None, json: bool, heard: "Listener") ->
 def _table(found: "Look", table: str) -> None:
     from regard.looking.heads import LEGEND
 
-    if not found.layers:
-        raise InputError(f"this model has no attention, so no heads; --view {found.usual} shows what counted")
     console.print(table, soft_wrap=True)
     line("")
     line(LEGEND, style="dim")
     _exactly(found)
 
 
-def _switched_off(found: "Look", off: list[str], json: bool, heard: "Listener") -> None:
+def _switched_off(found: "Look", off: list[str], json: bool, heard: Shown) -> None:
     heard.at("answering without them")
     gone: Without = found.without(*off)
+    heard.clear()
     if json:
-        return as_json(found.facts() | {"without": gone})
+        return as_json(found.facts() | {"without": asdict(gone)})
     line("off: ", (", ".join(gone.heads), "bold"))
     line(f"loss {gone.loss[0]:.3f} → {gone.loss[1]:.3f} nats a token; {gone.changed} of {gone.tokens} tokens change")
     if gone.answer is not None:

@@ -34,7 +34,9 @@ def draw(
     cells, stride = _cells(panel, words)
     tall, wide = cells.shape
     figure, axes = canvas(1.6 + _room(panel.rows.labels(words)) + max(3.6, _inches(wide)), 2.2 + _inches(tall))
-    picture = axes.imshow(shaded(cells), aspect="auto", interpolation="nearest", **_colours(max(panel.shape(words))))
+    picture = axes.imshow(
+        shaded(cells).numpy(), aspect="auto", interpolation="nearest", **_colours(max(panel.shape(words)))
+    )
     _name(axes, "x", panel.columns.labels(words), stride[1], wide)
     _name(axes, "y", panel.rows.labels(words), stride[0], tall)
     figure.colorbar(picture, ax=axes, label="weight", fraction=0.04, pad=0.01)
@@ -56,7 +58,9 @@ def draw_grid(
             sheet[top : top + tall, left : left + wide] = shaded(thumbs[layer, head])
     side = min(1.5, 18 / heads)
     figure, axes = canvas(2.0 + side * heads, 1.7 + side * layers * min(2.0, max(0.5, tall / wide)))
-    picture = axes.imshow(sheet, aspect="auto", interpolation="nearest", **_colours(max(look.panel(kind).shape(words))))
+    picture = axes.imshow(
+        sheet.numpy(), aspect="auto", interpolation="nearest", **_colours(max(look.panel(kind).shape(words)))
+    )
     figure.colorbar(picture, ax=axes, label="weight", fraction=0.04, pad=0.01)
     axes.set_xticks([n * (wide + _gap(wide)) + (wide - 1) / 2 for n in range(heads)], _numbers(heads))
     axes.set_yticks([n * (tall + _gap(tall)) + (tall - 1) / 2 for n in range(layers)], _numbers(layers))
@@ -80,9 +84,7 @@ def _colours(words: int) -> dict[str, Any]:
     from matplotlib import colormaps
     from matplotlib.colors import PowerNorm
 
-    colours = colormaps["Greens"].copy()
-    colours.set_under("#ececec")
-    colours.set_bad("white")
+    colours = colormaps["Greens"].with_extremes(under="#ececec", bad="white")
     return {"cmap": colours, "norm": PowerNorm(1 / 3 if words > MANY else 1 / 2, 0.0, 1.0)}
 
 

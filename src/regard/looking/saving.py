@@ -1,6 +1,7 @@
 """What was looked at, written down: pictures, or exact numbers as CSV and JSON, by the ending of a name."""
 
 import csv
+import os
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from pathlib import Path
@@ -32,6 +33,9 @@ def check_name(path: str | Path, only_numbers: bool = False) -> Path:
     found = place(path)
     if found.is_dir():
         raise InputError(f"{path}: a folder; name a file in it")
+    above = next(folder for folder in found.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: nothing can be written there ({above} is no folder, or closed)")
     return found
 
 
