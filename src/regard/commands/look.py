@@ -79,11 +79,10 @@ def look(
 
     regard look runs/mine 'guten abend' --heads
     """
-    from regard.looking.saving import check_name
     from regard.verbs import look as looked
 
     _check(out, view, heads, off or [])
-    paged = is_paged(out, live, bool(view or rows or subwords or heads or off or json))
+    paged = is_paged(out, live, bool(view or rows or subwords), bool(heads or off or json))
     if beside and not paged:
         raise InputError("--with: runs stand side by side on the page only; --out x.html writes one, --live opens it")
     asked = _asked(text, file, tokens)

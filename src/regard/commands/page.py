@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 PAGE = ".html"
 
 
-def is_paged(out: Path | None, live: bool | None, other: bool) -> bool:
-    """Whether the page is wanted: by the ending of a name, by `--live`, or on a terminal where nothing `other` is."""
-    if out is not None:
-        if live:
-            raise InputError(f"--live opens the page, --out {out} writes a file: choose one of them")
-        return out.suffix.lower() == PAGE
-    if live and other:
-        raise InputError("--live shows everything on one page: leave out what asks for one picture or for numbers")
-    return console.is_terminal and not other if live is None else live
+def is_paged(out: Path | None, live: bool | None, one: bool, numbers: bool) -> bool:
+    """Whether the page is wanted: by the ending of a name, by `--live`, or on a terminal where neither `one` picture nor
+    `numbers` are asked for."""
+    if out is not None and live:
+        raise InputError(f"--live opens the page, --out {out} writes a file: choose one of them")
+    paged = out is not None and out.suffix.lower() == PAGE
+    if (paged and one) or (live and (one or numbers)):
+        raise InputError(
+            "the page shows everything: leave out what asks for one picture (--view, --rows) or for numbers"
+        )
+    if out is not None or live is not None:
+        return paged or bool(live)
+    return console.is_terminal and not one and not numbers
 
 
 def show(looks: "Sequence[Look]", out: Path | None, port: int, json: bool) -> None:
