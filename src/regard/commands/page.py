@@ -16,8 +16,8 @@ PAGE = ".html"
 
 
 def is_paged(out: Path | None, live: bool | None, one: bool, numbers: bool) -> bool:
-    """Whether the page is wanted: by the ending of a name, by `--live`, or on a terminal where neither `one` picture nor
-    `numbers` are asked for."""
+    """Whether the page is wanted: by the ending of a name, by `--live`, or on a terminal where neither `one` picture
+    nor `numbers` are asked for."""
     if out is not None and live:
         raise InputError(f"--live opens the page, --out {out} writes a file: choose one of them")
     paged = out is not None and out.suffix.lower() == PAGE

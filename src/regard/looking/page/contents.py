@@ -22,7 +22,7 @@ CELLS = 14_000_000  # bytes of all tables of a document
 VECTORS = 4_000_000  # bytes of queries, keys and values of a document
 EFFECTS = 2e11  # products for which every head is switched off once
 INFLUENCE = 2e11
-STEPS = 4096  # steps whose candidates a document holds
+STEPS = 2048  # steps whose candidates a document holds
 
 
 def about(look: Look) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What a live page shows and changes: looks, one for every run, and what they were before somebody branched off."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from threading import Lock
 from typing import Any
@@ -16,7 +17,7 @@ MOST_HEADS = 2000  # switched off at once
 
 
 class Live:
-    """Everything that can be asked of the page. One thing at a time: a model is watched by one who asks."""
+    """Everything that can be asked of the page. What lets a model read again is done one at a time."""
 
     def __init__(self, looks: Sequence[Look]) -> None:
         self._looks = [[look] for look in looks]
@@ -29,19 +30,20 @@ class Live:
 
     def numbers(self, look: int, what: str, name: str, part: Mapping[str, str]) -> bytes:
         """Bytes by name: a table or a window of it, thumbnails of a kind, vectors of a head."""
-        with self._lock:
-            held = self._at(look)[-1]
-            if what == "overview":
-                if name not in held.kinds:
-                    raise InputError(f"{name}: no such kind of attention here")
-                return overview_bytes(held, name)
-            if what == "vectors":
-                return reckon(held, name).content()
-            if what == "table":
-                panel = held.panel(name)
-                tall, wide = panel.shape(False)
-                return table_bytes(panel, _window(part.get("rows"), tall), _window(part.get("columns"), wide))
-        raise InputError(f"{what}: nothing here has this name")
+        held = self._at(look)[-1]
+        if what == "overview" and name in held.kinds:
+            return overview_bytes(held, name)
+        if what == "vectors":
+            return reckon(held, name).content()
+        if what != "table":
+            raise InputError(f"{what}/{name}: nothing here has this name")
+        panel = held.panel(name)
+        tall, wide = panel.shape(False)
+        rows, columns = _window(part.get("rows"), tall), _window(part.get("columns"), wide)
+        with (
+            self._lock if name.startswith("influence") else nullcontext()
+        ):  # what was watched is there, and needs no pass
+            return table_bytes(panel, rows, columns)
 
     def facts(self, look: int, what: str) -> Any:
         """What JSON can hold: candidates of every step, numbers about heads."""

@@ -15,7 +15,7 @@ export function figure(value) {
 
 // A small number in powers of ten, as people write it.
 export function power(value) {
-  if (value === 0) return "0";
+  if (!value) return value === 0 ? "0" : "unknown";
   const [figures, exponent] = value.toExponential(0).split("e"), raised = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
   return `${figures}·10${[...String(Number(exponent))].map((letter) => raised[letter]).join("")}`;
 }

@@ -24,7 +24,7 @@ export async function alignmentView(page) {
   const { look, words } = page.state, names = wholePanels(look);
   const name = names.includes(page.state.panel) ? page.state.panel : names.includes(facts.looks[look].usual) ? facts.looks[look].usual : names[0];
   const panel = await labelled(look, name, words), written = await json(look, "written_steps");
-  const count = written.steps.length, steps = panel.rowSide === "source" ? null : written;
+  const count = written.first + written.steps.length, steps = panel.rowSide === "source" ? null : written;
   const step = Math.max(0, Math.min(count - 1, page.state.step ?? 0));
   const map = new HeatMap({ label: `${titleOf(name)}: heat map`, refine: closer, onselect: (row) => page.go({ step: tokenOf(panel, row) }) });
   const bar = el("div", { class: "bar" },
@@ -50,7 +50,7 @@ export function exactly(look, panel) {
 }
 
 function beside(page, written, step) {
-  const { look } = page.state, one = written.steps[step], count = written.steps.length;
+  const { look } = page.state, one = written.steps[step - written.first], count = written.first + written.steps.length;
   const before = labelsOf(look, "outputs", false).slice(Math.max(0, step - 6), step).map((token) => visible(token)).join(" ");
   const pick = facts.live && facts.looks[look].retold ? (chosen) => force(page, step, chosen.id) : null;
   const note = pick ? "Click a word to have it written instead; the model goes on from there." : "The chances of the next token, given what stands before.";
@@ -61,7 +61,7 @@ function beside(page, written, step) {
       button("→", () => page.go({ step: step + 1 }), { disabled: step === count - 1, "aria-label": "next step" }),
       facts.looks[look].branches ? button("undo", () => undo(page), { title: "back to what it wrote before" }) : null),
     el("p", { class: "note", text: before ? `… ${before} ▸` : "at the beginning ▸" }),
-    candidates(one, PLAIN, pick, 10), el("p", { class: "note", text: note })));
+    one ? candidates(one, PLAIN, pick, 10) : el("p", { class: "note", text: "Only the last steps of so long a text are kept." }), el("p", { class: "note", text: note })));
 }
 
 export async function force(page, step, id, tokens = 0) {

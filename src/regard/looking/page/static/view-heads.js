@@ -33,7 +33,7 @@ export async function headsView(page) {
 async function heldHeads(look) {
   const held = facts.looks[look];
   if (held.heads || !facts.live) return held.heads || [];
-  if (!held.asking) held.asking = json(look, "heads").then((found) => { held.heads = found; window.dispatchEvent(new Event("again")); });
+  if (!held.asking) held.asking = json(look, "heads").then((found) => { held.heads = found; window.dispatchEvent(new Event("again")); }, () => { held.heads = []; });
   return [];
 }
 

@@ -11,7 +11,7 @@ const SETTINGS = [["temperature", "temperature", 0.1, 3, 0.05], ["topK", "top-k"
 
 export async function nextView(page) {
   const { look } = page.state, held = facts.looks[look], written = await json(look, "written_steps");
-  const { steps } = written, step = Math.max(0, Math.min(steps.length - 1, page.state.step ?? steps.length - 1));
+  const { steps, first } = written, last = first + steps.length - 1, step = Math.max(first, Math.min(last, page.state.step ?? last));
   const known = steps.filter((one) => one.id !== null), bits = known.reduce((sum, one) => sum - one.log_prob / Math.LN2, 0);
   const scale = el("span", { class: "legend" }, el("span", { text: "0 bits" }), ...[0, 2, 4, 6, 8, 10].map((value) => {
     const [background, color] = surprise(value);
@@ -22,7 +22,7 @@ export async function nextView(page) {
     coloured(page, held, written, step)));
   const depth = lensOf(page, held, written, step);
   if (depth) left.append(depth.card);
-  const right = el("div", {}, choices(page, steps, step));
+  const right = el("div", {}, choices(page, written, step));
   return { node: el("div", { class: "columns" }, left, right), shown: () => depth && depth.shown() };
 }
 
@@ -34,7 +34,7 @@ function coloured(page, held, written, step) {
   written.steps.forEach((one, place) => {
     const last = one.id === null, text = last ? "▸" : side.texts[first + place] || "";
     const bits = last ? 0 : -one.log_prob / Math.LN2, [background, color] = surprise(bits);
-    const options = { text: last ? text : shownText(text), "data-step": String(place), class: place === step ? "here" : null, onclick: () => page.go({ step: place }), style: last ? {} : { background, color } };
+    const options = { text: last ? text : shownText(text), "data-step": String(first + place), class: first + place === step ? "here" : null, onclick: () => page.go({ step: first + place }), style: last ? {} : { background, color } };
     host.append(el("span", { ...options, title: last ? "what comes next" : `${visible(text)}: ${bits.toFixed(2)} bits, rank ${one.rank}` }));
     if (text.endsWith("\n")) host.append(el("br"));
   });
@@ -46,9 +46,9 @@ function shownText(text) {
   return text ? text.replace(/\n/g, "⏎").replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, "◌") : "·";
 }
 
-function choices(page, steps, step) {
+function choices(page, { steps, first }, step) {
   const { look } = page.state, settings = { temperature: page.state.temperature, topK: page.state.topK, topP: page.state.topP };
-  const one = steps[step], live = facts.live && facts.looks[look].retold;
+  const one = steps[step - first], last = first + steps.length - 1, live = facts.live && facts.looks[look].retold;
   const pick = live ? (chosen) => force(page, step, chosen.id, page.state.more) : null;
   const list = el("div", {}, candidates(one, settings, pick));
   const knobs = SETTINGS.map(([key, label, least, most, by]) => {
@@ -65,9 +65,9 @@ function choices(page, steps, step) {
   const title = one.id === null ? "What comes next" : `In place of ${visible(facts.looks[look].sides.outputs.tokens[step] ?? "")}`;
   const said = one.id === null ? null : el("p", { class: "note", text: `written: ${percent(Math.exp(one.log_prob))}, rank ${one.rank}, ${(-one.log_prob / Math.LN2).toFixed(2)} bits` });
   return el("div", { class: "card" }, el("h2", { text: title }), said,
-    el("div", { class: "bar" }, button("←", () => page.go({ step: step - 1 }), { disabled: step === 0, "aria-label": "token before" }),
-      button("→", () => page.go({ step: step + 1 }), { disabled: step === steps.length - 1, "aria-label": "next token" }),
-      live ? button("step", () => force(page, steps.length - 1, drawn(spread(steps[steps.length - 1], settings)).id), { "data-do": "step", title: "draw the next token by these chances" }) : null,
+    el("div", { class: "bar" }, button("←", () => page.go({ step: step - 1 }), { disabled: step === first, "aria-label": "token before" }),
+      button("→", () => page.go({ step: step + 1 }), { disabled: step === last, "aria-label": "next token" }),
+      live ? button("step", () => force(page, last, drawn(spread(steps[steps.length - 1], settings)).id), { "data-do": "step", title: "draw the next token by these chances" }) : null,
       facts.looks[look].branches ? button("undo", () => undo(page), { "data-do": "undo" }) : null),
     list, el("div", { class: "bar", style: { flexDirection: "column", alignItems: "flex-start", marginTop: "12px", gap: "4px" } }, knobs),
     live ? el("p", { class: "note", text: "Click a token to branch off here; then so many more are written: " },
@@ -87,10 +87,10 @@ function lensOf(page, held, written, step) {
     name: "ranks", table: new Table(layers, ranks.length, [1, 1], values),
     rows: [...Array(layers).keys()].reverse().map((layer) => `layer ${layer}`), columns: held.sides.outputs.tokens.slice(written.lens_first),
   };
-  const map = new HeatMap({ label: "ranks through the layers: heat map", onselect: (_, column) => page.go({ step: column + written.lens_first - written.first }) });
+  const map = new HeatMap({ label: "ranks through the layers: heat map", onselect: (_, column) => page.go({ step: column + written.lens_first }) });
   map.said = ([row, column]) => `${visible(panel.columns[column] ?? "")} after ${panel.rows[row]}: rank ${ranks[column][layers - 1 - row].toLocaleString("en")}`;
   map.figures = () => {};
-  const own = ranks[step + written.first - written.lens_first];
+  const own = ranks[step - written.lens_first];
   const card = el("div", { class: "card" }, el("h2", { text: "From which layer on it knew" }),
     el("p", { class: "note", text: "The rank of what was written, if the head read each layer's output: dark is first (the logit lens)." }),
     el("div", { class: "bar" }, own ? el("span", { class: "note", text: `this token: ${own.map((rank) => rank.toLocaleString("en")).join(" → ")}` }) : null, el("span", { class: "gap" }), saveButtons2(map, panel)), map.host);

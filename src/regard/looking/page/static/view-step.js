@@ -19,7 +19,7 @@ export async function stepView(page) {
   const [held, table] = await Promise.all([vectors(look, name), weights(look, name)]);
   const rows = labelsOf(look, rowSide, false), columns = labelsOf(look, columnSide, false);
   const row = Math.max(0, Math.min(held.queries.rows - 1, page.state.step ?? held.queries.rows - 1));
-  const found = reckon(held, table, row, page.state.scaled, rowSide === columnSide);
+  const found = reckon(held, table, row, page.state.scaled, { square: rowSide === columnSide, causal: name.startsWith("masked") });
   const bar = el("div", { class: "bar" },
     choice("head", heads.map((one) => [one, one]), name, (head) => page.go({ head })),
     choice("row", rows.map((label, place) => [String(place), `${place + 1} ${visible(label, 18)}`]), String(row), (place) => page.go({ step: Number(place) })),
@@ -32,20 +32,26 @@ export async function stepView(page) {
   return { node, shown() {} };
 }
 
-export function reckon({ queries, keys, values, scale, slope }, table, row, scaled, square) {
-  const width = queries.columns, products = new Float64Array(keys.rows), scores = new Float64Array(keys.rows), masked = [];
+export function reckon({ queries, keys, values, scale, slope }, table, row, scaled, { square, causal }) {
+  const width = queries.columns, products = new Float64Array(keys.rows), scores = new Float64Array(keys.rows);
   for (let key = 0; key < keys.rows; key++) {
     for (let part = 0; part < width; part++) products[key] += queries.values[row * width + part] * keys.values[key * width + part];
     scores[key] = products[key] * (scaled ? scale : 1) - (square ? slope * Math.abs(row - key) : 0);
-    masked.push(!table.pooled && table.at(row, key) === 0 && square && key > row);
   }
-  const highest = Math.max(...scores.filter((_, key) => !masked[key])), softmax = scores.map((score, key) => (masked[key] ? 0 : Math.exp(score - highest)));
-  const total = softmax.reduce((sum, one) => sum + one, 0);
-  for (let key = 0; key < softmax.length; key++) softmax[key] /= total;
-  const mixed = new Float64Array(values.columns);
+  const ahead = [...scores.keys()].map((key) => causal && key > row), first = shares(scores, ahead);
+  // A pattern hides more than what lies ahead: what has no weight although its score would give it some.
+  const masked = ahead.map((hidden, key) => hidden || (!table.pooled && table.at(row, key) === 0 && first[key] > 1e-4));
+  const softmax = shares(scores, masked), mixed = new Float64Array(values.columns);
   for (let key = 0; key < keys.rows; key++) for (let part = 0; part < values.columns; part++) mixed[part] += softmax[key] * values.values[key * values.columns + part];
   const model = table.pooled ? null : [...softmax.keys()].map((key) => table.at(row, key));
   return { products, scores, masked, softmax, mixed, model, row };
+}
+
+function shares(scores, masked) {
+  let highest = -Infinity;
+  scores.forEach((score, key) => { if (!masked[key]) highest = Math.max(highest, score); });
+  const found = scores.map((score, key) => (masked[key] ? 0 : Math.exp(score - highest))), total = found.reduce((sum, one) => sum + one, 0);
+  return found.map((one) => one / total);
 }
 
 function strip(values, label) {
