@@ -82,6 +82,8 @@ def table_bytes(
 ) -> bytes:
     """A window of a panel in tokens: as it is where it fits, else each cell the largest weight that it stands for."""
     tall, wide = rows[1] - rows[0], columns[1] - columns[0]
+    if max(tall, wide) <= most:
+        return packed(panel.table(False, *rows)[:, columns[0] : columns[1]], size=size)
     pool = Pool((tall, wide), most)
     for start, block in panel.blocks(False, *rows):
         pool.add(start - rows[0], block[:, columns[0] : columns[1]])

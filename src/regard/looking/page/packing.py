@@ -24,9 +24,9 @@ def packed(weights: Float[Tensor, "r C"], stride: tuple[int, int] = (1, 1), size
     head = np.array([rows, columns, *stride, size], "<u4").tobytes()
     most = 65535 if size == 2 else 255
     cells = weights.detach().float().cpu().nan_to_num(0.0, 0.0, 0.0).clamp(0, 1).sqrt_().mul_(most).round_()
-    whole = cells.to(torch.int32).numpy()
-    planes = [(whole >> 8).astype(np.uint8), (whole & 255).astype(np.uint8)] if size == 2 else [whole.astype(np.uint8)]
-    return head + b"".join(plane.tobytes() for plane in planes)
+    whole = cells.numpy().astype("<u2" if size == 2 else "u1")
+    planes = whole.view("u1").reshape(rows, columns, size)[..., ::-1]  # the last byte of a number is its first figure
+    return head + b"".join(planes[..., place].tobytes() for place in range(size))
 
 
 def thumbnails(tables: Float[Tensor, "L H r C"]) -> bytes:
