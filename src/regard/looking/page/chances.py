@@ -18,7 +18,7 @@ from regard.model.transformer import TransformerDecoder
 SHOWN = 20
 BINS = 24
 DEEPEST = -40.0  # log p below which nothing counts at any temperature one would choose
-WORK = 2**31  # products for ranks through the layers
+WORK = 2**35  # products for ranks through the layers
 
 Step = dict[str, Any]
 

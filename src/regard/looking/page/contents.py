@@ -21,7 +21,9 @@ SIDE = 1024  # rows and columns of one table, at most: what is larger is pooled
 CELLS = 14_000_000  # bytes of all tables of a document
 VECTORS = 4_000_000  # bytes of queries, keys and values of a document
 EFFECTS = 2e11  # products for which every head is switched off once
-INFLUENCE = 2e11
+SCORED = 2**26  # weights that are scored without waiting long
+ROWS = 256  # rows in which roles are found where there are more weights
+INFLUENCE = 2e11  # products for which gradients are asked
 STEPS = 2048  # steps whose candidates a document holds
 
 
@@ -46,7 +48,7 @@ def about(look: Look) -> dict[str, Any]:
 
 def panel_names(look: Look) -> list[str]:
     """Everything that can be drawn: means, heads, rollouts, influence."""
-    names = []
+    names: list[str] = []
     for kind in look.kinds:
         names.append(kind)
         for layer in look.of(kind):
@@ -97,16 +99,18 @@ def whole_bytes(panel: Panel, most: int = SIDE, size: Bytes = 2) -> bytes:
 
 
 def roles(look: Look) -> list[dict[str, Any]]:
-    """What every head does here, without switching any off."""
-    found = []
+    """What every head does here, without switching any off; of many rows some, evenly chosen, are asked."""
+    found: list[dict[str, Any]] = []
     for layer in look.layers:
         rows, columns = (look.scene.lines[side] for side in (layer.rows, layer.columns))
         tally = Tally(layer, rows, columns)
-        for start in range(0, len(rows), layer.most):
-            tally.add(start, look.rows(layer, start, min(start + layer.most, len(rows))))
+        asked = min(len(rows), ROWS)
+        for row in (number * len(rows) // asked for number in range(asked)):
+            tally.add(row, look.rows(layer, row, row + 1))
         for head, (scores, even) in enumerate(tally.scores()):
             name, strength = role(scores, even)
-            found.append({"name": f"{layer}.{head}", "role": name, "strength": strength, "scores": scores})
+            about_it = {"name": f"{layer}.{head}", "role": name, "strength": strength, "scores": scores}
+            found.append(about_it | {"rows": asked, "of": len(rows)})
     return found
 
 
@@ -131,7 +135,8 @@ def heads_facts(look: Look) -> list[dict[str, Any]]:
     heads = sum(layer.heads for layer in look.layers)
     parameters = float(look.about.get("parameters", 0))
     tokens = sum(sum(piece.sizes.values()) for piece in look.scene.pieces)
-    return measured(look) if 2 * parameters * tokens * heads <= EFFECTS else roles(look)
+    short = 2 * parameters * tokens * heads <= EFFECTS and tokens * tokens * heads <= SCORED
+    return measured(look) if short else roles(look)
 
 
 def kept(look: Look, budget: int = CELLS, vectors: int = VECTORS) -> Iterator[tuple[str, bytes]]:

@@ -108,6 +108,7 @@ function aboutHead(page, name, measured) {
     add("role", `${one.role}: ${ROLES[one.role] || ""}`);
     for (const [score, value] of Object.entries(one.scores)) if (value !== null && (value > 0.05 || score === "entropy")) add(score, score === "entropy" ? `${value.toFixed(2)} bits` : score === "distance" ? `${value.toFixed(1)} tokens` : value.toFixed(2));
     if (one.loss !== undefined) add("without it", `loss ${one.loss >= 0 ? "+" : "−"}${Math.abs(one.loss).toFixed(3)} nats a token, ${one.changed} tokens change`);
+    if (one.of > one.rows) add("measured", `in ${one.rows} of ${one.of.toLocaleString("en")} rows, evenly chosen`);
     if (one.like) add("most like it", `${one.like[0]} (${one.like[1].toFixed(2)} of the weight shared)`);
   } else add("role", facts.live ? "…" : "not measured");
   const card = el("div", { class: "card" }, el("h2", { text: titleOf(name) }), list);
