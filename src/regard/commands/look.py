@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.commands.completing import runs as complete_runs
+from regard.commands.page import is_paged, show
 from regard.commands.show import as_json, console, line
 from regard.commands.shown import Shown
 from regard.commands.translate import Device, Quiet
@@ -24,7 +25,10 @@ def look(
     target: Annotated[str, typer.Option(help="What a translator is to have written; its own if not said.")] = "",
     tokens: Annotated[int, typer.Option(min=0, help="How many tokens a language model writes behind the text.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A picture (.png, .svg, .pdf) or exact numbers (.csv, .json).")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="A page (.html), a picture (.png, .svg, .pdf) or exact numbers (.csv, .json)."
+        ),
     ] = None,
     view: Annotated[
         str,
@@ -43,35 +47,55 @@ def look(
         list[str] | None,
         typer.Option("--off", metavar="NAME", help="Switch a head off (cross.0.3); may be repeated."),
     ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="RUN",
+            help="Another run beside it, on the page; up to three.",
+            autocompletion=complete_runs,
+        ),
+    ] = None,
+    live: Annotated[
+        bool | None,
+        typer.Option(
+            "--live/--no-live", help="Open the page in the browser; on a terminal, unless something else is asked for."
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where the live page is on this machine; 0 is any that is free.")
+    ] = 0,
     device: Device = "auto",
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Look inside a run while it reads a text: every attention, every head, exactly, whatever kernel it runs on.
 
-    regard look runs/mine 'guten abend' --out x.png
+    regard look runs/mine 'guten abend'
+
+    regard look runs/mine 'guten abend' --out x.html
 
     regard look runs/gpt 'a text' --view masked.2.5 --out head.csv
 
     regard look runs/mine 'guten abend' --heads
     """
-    from regard.looking.saving import check_name, heads_file
     from regard.verbs import look as looked
 
     _check(out, view, heads, off or [])
+    paged = is_paged(out, live, bool(view or rows or subwords), bool(heads or off or json))
+    if beside and not paged:
+        raise InputError("--with: runs stand side by side on the page only; --out x.html writes one, --live opens it")
     asked = _asked(text, file, tokens)
     with Shown(quiet) as heard:
         found = looked(run, asked, target, tokens=tokens, device=device, listener=heard)
+        if paged:
+            others = [looked(one, asked, target, tokens=tokens, device=device, listener=heard) for one in beside or ()]
+            heard.clear()
+            return show([found, *others], out, port, json)
         if off:
             return _switched_off(found, off, json, heard)
-        if heads and not found.layers:
-            raise InputError(f"this model has no attention, so no heads; --view {found.usual} shows what counted")
         if heads:
-            measured = found.heads(heard)
-            heard.clear()
-            if out is not None:
-                return _told(heads_file(found, measured, check_name(out)), json)
-            return as_json(found.facts() | measured.facts()) if json else _table(found, str(measured))
+            return _measured(found, out, json, heard)
         if out is not None:
             return _told(found.save(out, view, words=not subwords, rows=rows, listener=heard), json)
         heard.clear()
@@ -129,6 +153,18 @@ def _exactly(found: "Look") -> None:
         line("written: ", found.scene.written)
     if found.layers:
         line(f"largest difference: {found.exactly}", style="dim")
+
+
+def _measured(found: "Look", out: Path | None, json: bool, heard: Shown) -> None:
+    from regard.looking.saving import check_name, heads_file
+
+    if not found.layers:
+        raise InputError(f"this model has no attention, so no heads; --view {found.usual} shows what counted")
+    measured = found.heads(heard)
+    heard.clear()
+    if out is not None:
+        return _told(heads_file(found, measured, check_name(out)), json)
+    return as_json(found.facts() | measured.facts()) if json else _table(found, str(measured))
 
 
 def _table(found: "Look", table: str) -> None:

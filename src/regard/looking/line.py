@@ -32,6 +32,8 @@ class Line:
     """Positions that are no text."""
     starts: tuple[int, ...] = (0,)
     """Where pieces begin that were read each by itself."""
+    texts: tuple[str, ...] = ()
+    """What each token adds to the text, white space too."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -78,7 +80,23 @@ def line(tokenizer: Tokenizer, ids: Sequence[int]) -> Line:
     tokens = [_label(text, shown) for text, shown in zip(texts, tokenizer.tokens(ids), strict=True)]
     spans = list(_spans(texts, special))
     words = [_label("".join(texts[start:stop]), tokens[stop - 1]) for start, stop in spans]
-    return Line(tuple(tokens), tuple(words), tuple(spans), tuple(ids), special)
+    added = [
+        text or (shown if place in special else "")
+        for place, (text, shown) in enumerate(zip(texts, tokens, strict=True))
+    ]
+    return Line(tuple(tokens), tuple(words), tuple(spans), tuple(ids), special, texts=tuple(added))
+
+
+def alone(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+    """What tokens are called that stand in no text: candidates, each by itself, with the space before it."""
+    once = list(dict.fromkeys(ids))
+    texts = tokenizer.raw([[token] for token in once])
+    shown = tokenizer.tokens(once)
+    names = {
+        token: text if text.strip() and token not in tokenizer.special else _label(text, name)
+        for token, text, name in zip(once, texts, shown, strict=True)
+    }
+    return [names[token] for token in ids]
 
 
 def joined(parts: Sequence[Line]) -> Line:
@@ -92,6 +110,7 @@ def joined(parts: Sequence[Line]) -> Line:
         tuple(token for part in parts for token in part.ids),
         frozenset(first + place for first, part in moved for place in part.special),
         tuple(starts) or (0,),
+        tuple(text for part in parts for text in part.texts),
     )
 
 

@@ -175,7 +175,8 @@ class Look:
     def save(
         self, path: str | Path, view: str = "", *, words: bool = True, rows: str = "", listener: Listener | None = None
     ) -> Path:
-        """A view as a picture (.png, .svg, .pdf) or as exact numbers (.csv, .json), by the ending of the name."""
+        """A view as a picture (.png, .svg, .pdf) or as exact numbers (.csv, .json), or all of it as a page (.html), by
+        the ending of the name."""
         from regard.looking.saving import save
 
         return save(self, path, view, words=words, rows=rows, listener=listener)

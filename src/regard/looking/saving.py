@@ -20,12 +20,13 @@ from regard.looking.panel import Panel
 from regard.pictures import ENDINGS
 
 NUMBERS = (".csv", ".json")
+PAGE = ".html"
 MOST = 10_000_000  # numbers in a file
 
 
 def check_name(path: str | Path, only_numbers: bool = False) -> Path:
     """Where to write, refused before any work is done if nothing could be written under that name."""
-    there = NUMBERS if only_numbers else (*ENDINGS, *NUMBERS)
+    there = NUMBERS if only_numbers else (*ENDINGS, *NUMBERS, PAGE)
     if Path(path).suffix.lower() not in there:
         what = "numbers about heads are" if only_numbers else "what was looked at is"
         raise InputError(f"{path}: {what} written as {', '.join(there[:-1])} or {there[-1]}, by their ending")
@@ -54,6 +55,10 @@ def save(
 ) -> Path:
     """A view under a name. `rows` is START:STOP, in words or tokens."""
     found, view = check_name(path), view or usual_view(look)
+    if found.suffix.lower() == PAGE:
+        from regard.looking.page.document import static_document
+
+        return put(found, static_document([look]))
     kind = look.grid(view)
     panels = [panel.cut(rows, words) for panel in look.panels(view)]
     title = " → ".join(part for part in (look.scene.read, look.scene.written) if part)

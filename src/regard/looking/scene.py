@@ -47,6 +47,14 @@ class Scene:
     read: str
     written: str
     again: Callable[[], str] | None = None
+    names: Callable[[Sequence[int]], list[str]] | None = None
+    """What the tokens are called that can be written."""
+    retold: "Callable[[Sequence[int], int], Scene] | None" = None
+    """The same with a beginning that somebody chose: ids that were written, and how many more the model may write."""
+
+    def named(self, ids: Sequence[int]) -> list[str]:
+        """Tokens by their names, or by their numbers."""
+        return [str(one) for one in ids] if self.names is None else self.names(ids)
 
     def laid(
         self, rows: Side, columns: Side, start: int, stop: int, block: Callable[[int, int, int], Tensor]

@@ -145,6 +145,16 @@ class TextGenerator:
             job.fit(slide)
         return self._written(jobs, first * samples, slide, stopped)
 
+    def go_on(self, ids: Sequence[int], tokens: int) -> list[int]:
+        """Behind some ids, so many tokens more at most, as ids; all of it, the beginning too."""
+        more = min(tokens, self.room - len(ids))
+        if more < 1:
+            return list(ids)
+        engine = Engine(self.model, self.search, stop_tokens=self.facts.stops, forbidden=self._never())
+        with evaluating(self.model):
+            ((best, *_),) = engine.write([Request(list(ids), None, more)])
+        return [*ids, *best.tokens]
+
     def _never(self) -> list[int]:
         """Tokens that are no text: what begins one, and those that the tokenizer does not know."""
         unknown = range(len(self.tokenizer), int(self.model.head.out_features))

@@ -1,9 +1,12 @@
 """A sentence and its translation, to be looked at: what the encoder read, what the decoder read and wrote."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import torch
 
 from regard.errors import InputError
-from regard.looking.line import Line, joined, line
+from regard.looking.line import Line, alone, joined, line
 from regard.looking.scene import Piece, Scene, Side
 from regard.tasks.translation.translator import Part, Translator
 
@@ -18,8 +21,15 @@ def translation_scene(translator: Translator, text: str, target: str = "") -> Sc
         parts, written = found.parts, found.text
     if not text.strip() or not parts:
         raise InputError("nothing to look at: the text is empty")
-    ids, model = two.ids, translator.model
-    device = next(model.parameters()).device
+    again = None if target else lambda: translator.translate([text])[0].text
+    return _scene(translator, text, parts, written, again)
+
+
+def _scene(
+    translator: Translator, text: str, parts: Sequence[Part], written: str, again: Callable[[], str] | None
+) -> Scene:
+    two, model = translator.tokenizers, translator.model
+    ids, device = two.ids, next(model.parameters()).device
     rows = [([*part.source, ids.source_eos], [ids.bos, *part.target], [*part.target, ids.eos]) for part in parts]
     for source, inputs, _ in rows:
         _check("text", len(source), model.encoder.limit)
@@ -45,8 +55,21 @@ def translation_scene(translator: Translator, text: str, target: str = "") -> Sc
         {"source": model.source, "inputs": model.target},
         text,
         written,
-        None if target else lambda: translator.translate([text])[0].text,
+        again,
+        names=partial(alone, two.target),
+        retold=partial(_retold, translator, text, parts[0].source) if len(parts) == 1 else None,
     )
+
+
+def _retold(translator: Translator, text: str, source: list[int], begun: Sequence[int], _tokens: int = 0) -> Scene:
+    """The same source, and a translation that begins as somebody wants."""
+    target = translator.go_on(source, list(begun))
+    written = translator.tokenizers.target.decode([target])[0]
+
+    def again() -> str:
+        return translator.tokenizers.target.decode([translator.go_on(source, list(begun))])[0]
+
+    return _scene(translator, text, [Part(source, target)], written, again)
 
 
 def _check(what: str, tokens: int, limit: int | None) -> None:
