@@ -70,7 +70,7 @@ def prepare_huggingface(shape: VitShape, learning: bool, keeping: bool = False) 
         intermediate_size=4 * shape.width,
         image_size=shape.size,
         patch_size=shape.patch,
-        num_labels=shape.classes,
+        num_labels=shape.classes,  # type: ignore[call-arg]
     )
     model: Any = ViTForImageClassification(config)
     return _work(model, lambda pixels: model(pixels).logits, shape, learning)

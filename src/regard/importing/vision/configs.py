@@ -1,7 +1,7 @@
 """The config.json of each family of `transformers` as a design: every key is used, harmless, or refused by name."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from regard.importing.configs import GELU, refuse_strange
 from regard.importing.harmless import HARMLESS, HARMLESS_VISION, WHERE
@@ -87,9 +87,10 @@ def activation(settings: Settings, key: str, gelu: Mapping[str, str]) -> dict[st
 
 def _resnet(settings: Settings, prepared: Prepared, channels: int, classes: int) -> ResnetDesign:
     """ResNet, each stage twice as wide as the one before it. Images have the size that they are made ready in."""
-    width, block = settings.count("embedding_size", 64), settings.get("layer_type") or "bottleneck"
-    if block not in ("basic", "bottleneck"):
-        raise settings.refusal("layer_type", block, "wanted basic or bottleneck")
+    width, asked = settings.count("embedding_size", 64), settings.get("layer_type") or "bottleneck"
+    if asked not in ("basic", "bottleneck"):
+        raise settings.refusal("layer_type", asked, "wanted basic or bottleneck")
+    block: Literal["basic", "bottleneck"] = "basic" if asked == "basic" else "bottleneck"
     settings.must("hidden_act", "relu", why="wanted relu")
     settings.must("downsample_in_first_stage", False)
     settings.must("downsample_in_bottleneck", False, why="Regard's bottleneck takes its stride in the 3×3 convolution")

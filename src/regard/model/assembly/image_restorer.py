@@ -46,7 +46,8 @@ class ImageRestorer(Assembly):
     @property
     def reach(self) -> int:
         """What is farther from a pixel than this, in rows or columns, has no part in what becomes of it."""
-        return self.body.reach
+        reach: int = self.body.reach
+        return reach
 
     def example(self, rows: int, length: int) -> tuple[Tensor, ...]:
         return (torch.zeros(rows, self.channels, *self.image_shape),)

@@ -109,7 +109,7 @@ class Attention(Mechanism, ABC):
         """
         view = View(mask)
         if data is not None and places is not NOWHERE:
-            return self._front(queries, data, view, places)
+            return self._front(queries, data, mask, places)
         if data is not None:
             asked, keys, values = self.ask(queries), *self.read(data)
         elif isinstance(memory, Held):
@@ -133,14 +133,13 @@ class Attention(Mechanism, ABC):
             view = View(mask, slopes, at)
         return self.answer(self._mixed(asked, keys, values, view, data is not None))
 
-    def _front(self, queries: Tensor, data: Tensor, view: View, places: Places) -> Float[Tensor, "B T D"]:
-        """What the first positions find among all; those who watch see what all of them would."""
+    def _front(self, queries: Tensor, data: Tensor, mask: Mask, places: Places) -> Float[Tensor, "B T D"]:
+        """What the first positions find among all; for those who watch, all of them ask."""
+        if not self.tap.idle:
+            return self.forward(data, None, mask, places)[:, : queries.shape[1]]
         asked, keys, values = self.ask(queries), *self.read(data)
         asked, keys = places.front(asked.shape[2]).rotate(asked), places.rotate(keys)
-        view = replace(view, slopes=places.slopes(asked.shape[1]))
-        if self.tap.watched:
-            self._show(places.rotate(self.ask(data)), keys, view)
-        return self.answer(self.mix(asked, keys, values, view))
+        return self.answer(self.mix(asked, keys, values, View(mask, places.slopes(asked.shape[1]))))
 
     def _recall(self, queries: Tensor, memory: Held, view: View) -> Tensor:
         """Cross-attention to what was read before; rows that share a source ask as if they were positions of one."""

@@ -84,7 +84,8 @@ def are_numbers(given: Any, count: int) -> TypeGuard[list[int]]:
 
 def _fit(given: Any, file: str) -> Fit:
     """A word, or three: the way, how pixels are drawn out of others, and the share of the sides that is kept."""
-    way, interpolation, middle = given if isinstance(given, list) and len(given) == 3 else (given, "bilinear", 1.0)
+    plain: list[Any] = [given, "bilinear", 1.0]
+    way, interpolation, middle = given if isinstance(given, list) and len(given) == 3 else plain
     known = type(way) is str and way in FITS and type(interpolation) is str and interpolation in INTERPOLATIONS
     if not known or type(middle) is not float or not LEAST <= middle <= 1:
         raise InputError(f"{file}: damaged: {given!r:.40} is no way to fit images")

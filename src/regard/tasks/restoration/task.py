@@ -7,6 +7,7 @@ from annotated_doc import Doc
 
 from regard.datasets.data import Report, Split
 from regard.datasets.images import Images
+from regard.datasets.images.fit import Fit
 from regard.listener import Listener
 from regard.model.assembly import ImageRestorer
 from regard.model.options import sides
@@ -59,7 +60,8 @@ class Restoration(Task):
         check_scale(mean, std, channels)
         self.data, self.corruption, self.augmentation = data.build(), corruption.build(), augmentation.build()
         self.data.labelled = False
-        self.shape, self.channels, self.fit = sides(size), channels, fit
+        self.shape, self.channels = sides(size), channels
+        self.fit: Fit = fit
         if kept is not None:  # which is what the model has learnt
             self.shape, self.channels, self.fit = self.facts.shape, self.facts.channels, self.facts.fit
         self.batch_images, self.mean, self.std = batch_images, mean, std
