@@ -68,7 +68,7 @@ def test_it_does_what_a_trained_one_does(made: tuple[Path, Done], tmp_path: Path
     assert shown.stat().st_size > 1000
     for verb in (["describe", run], ["runs", "show", run], ["pack", run, "--out", str(tmp_path / "packed")]):
         assert regard(*verb).code == 0, verb
-    refused(3, "data.train=FOLDER", "evaluate", run)
+    refused(3, "name files with --on", "evaluate", run)
     refused(3, "from=", "train", run, "--resume")
     refused(3, "data.train=FOLDER", "train", f"from={run}", "--out", str(tmp_path / "none"))
 

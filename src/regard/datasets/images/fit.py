@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from PIL import Image
 
-from regard.datasets.images.picture import PixelArray
+from regard.datasets.images.picture import MOST_PIXELS, PixelArray
 
 Way = Literal["crop", "squash", "pad", "shortest_edge"]
 Interpolation = Literal["bilinear", "bicubic", "nearest", "lanczos", "box", "hamming"]
@@ -63,9 +63,10 @@ def _sized(image: Image.Image, shape: Shape, how: Fitting) -> Image.Image:
     if image.size == (across, down) and how.middle == 1:
         return image
     drawn = Image.Resampling[how.interpolation.upper()]
+    if how.way == "crop":
+        return image.resize((across, down), drawn, _middle(image.size, shape, how.middle))
     if how.way != "pad":
-        seen = _middle(image.size, shape, how.middle) if how.way == "crop" else _whole(image.size, shape, how)
-        return image.resize((across, down), drawn, seen)
+        return _cut(image, shape, how, drawn)
     ratio = min(across / image.width, down / image.height) / how.middle
     inner = max(1, round(image.width * ratio)), max(1, round(image.height * ratio))
     made = Image.new(image.mode, (across, down))
@@ -81,15 +82,18 @@ def _middle(size: tuple[int, int], shape: Shape, share: float) -> Box:
     return max(0.0, left), max(0.0, top), min(float(size[0]), left + wide), min(float(size[1]), top + high)
 
 
-def _whole(size: tuple[int, int], shape: Shape, how: Fitting) -> Box:
-    """What is left of an image that is brought to whole pixels first and then cut to a shape in its middle; where there
-    is an odd number too many, one pixel more to the right and below."""
+def _cut(image: Image.Image, shape: Shape, how: Fitting, drawn: Image.Resampling) -> Image.Image:
+    """An image brought to whole pixels first and then cut to a shape in its middle; where there is an odd number too
+    many, one pixel more goes to the right and below. What would be too large to hold on the way is cut first."""
     high, wide = enlarged(shape, how.middle)
-    if how.way == "shortest_edge" and wide * size[1] >= high * size[0]:
-        high = wide * size[1] // size[0]
+    if how.way == "shortest_edge" and wide * image.height >= high * image.width:
+        high = wide * image.height // image.width
     elif how.way == "shortest_edge":
-        wide = high * size[0] // size[1]
+        wide = high * image.width // image.height
     left, top = (wide - shape[1]) // 2, (high - shape[0]) // 2
-    across, down = size[0] / wide, size[1] / high
-    right, below = (left + shape[1]) * across, (top + shape[0]) * down
-    return left * across, top * down, min(float(size[0]), right), min(float(size[1]), below)
+    edges = left, top, left + shape[1], top + shape[0]
+    if wide * high <= MOST_PIXELS:
+        return image.resize((wide, high), drawn).crop(edges)
+    across, down = image.width / wide, image.height / high
+    right, below = min(float(image.width), edges[2] * across), min(float(image.height), edges[3] * down)
+    return image.resize((shape[1], shape[0]), drawn, (left * across, top * down, right, below))

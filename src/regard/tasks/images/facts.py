@@ -66,7 +66,8 @@ class Pixelwise(NamedTuple):
 
 def pixelwise(table: Mapping[str, Any], file: str) -> Pixelwise:
     """What the table of a file says of pixels; what cannot be is refused."""
-    shape, channels = table.get("shape"), table.get("channels")
+    shape: Any = table.get("shape")
+    channels: Any = table.get("channels")
     if not are_numbers(shape, 2) or not all(1 <= side <= LARGEST for side in shape):
         raise InputError(f"{file}: damaged: {shape!r:.40} is no shape of images")
     if type(channels) is not int or channels not in CHANNELS:
@@ -84,8 +85,8 @@ def are_numbers(given: Any, count: int) -> TypeGuard[list[int]]:
 
 def _fit(given: Any, file: str) -> Fit:
     """A word, or three: the way, how pixels are drawn out of others, and the share of the sides that is kept."""
-    plain: list[Any] = [given, "bilinear", 1.0]
-    way, interpolation, middle = given if isinstance(given, list) and len(given) == 3 else plain
+    said: list[Any] = given if isinstance(given, list) and len(given) == 3 else [given, "bilinear", 1.0]
+    way, interpolation, middle = said
     known = type(way) is str and way in FITS and type(interpolation) is str and interpolation in INTERPOLATIONS
     if not known or type(middle) is not float or not LEAST <= middle <= 1:
         raise InputError(f"{file}: damaged: {given!r:.40} is no way to fit images")
