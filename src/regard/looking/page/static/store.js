@@ -106,10 +106,15 @@ export async function weights(look, name, part = null) {
   return kept.get(key);
 }
 
-export async function overview(look, kind) {
-  const buffer = await bytes(look, `overview/${kind}`);
-  const [layers, heads, rows, columns] = new Uint32Array(buffer, 0, 4);
-  return { layers, heads, rows, columns, cells: new Uint8Array(buffer, 16) };
+export function overview(look, kind) {
+  const key = `${look}/small/${kind}`;
+  if (kept.has(key)) return kept.get(key);
+  const found = bytes(look, `overview/${kind}`).then((buffer) => {
+    const [layers, heads, rows, columns] = new Uint32Array(buffer, 0, 4);
+    return { layers, heads, rows, columns, cells: new Uint8Array(buffer, 16), drawn: new Map() };
+  });
+  found.catch(() => kept.delete(key));
+  return remember(key, found);
 }
 
 export async function vectors(look, name) {

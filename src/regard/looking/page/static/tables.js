@@ -74,7 +74,8 @@ export function summed(panel, rows) {
 }
 
 export function strongest(values, most) {
-  return [...values.keys()].sort((one, two) => values[two] - values[one]).slice(0, most);
+  const least = values.length > 400 ? 1e-4 : -1;  // of very many, those that have next to nothing are not sorted
+  return [...values.keys()].filter((place) => Math.abs(values[place]) > least).sort((one, two) => values[two] - values[one]).slice(0, most);
 }
 
 export function titleOf(name) {
@@ -82,5 +83,6 @@ export function titleOf(name) {
   if (kind === "rollout") return `rollout of ${layer}`;
   if (kind === "influence") return `influence of the ${layer} (gradient × input)`;
   if (head !== undefined) return `${kind}, layer ${layer}, head ${head}`;
+  if (kind === "alignment") return kind;
   return layer !== undefined ? `${kind}, layer ${layer}, mean of its heads` : `${kind}, mean of all heads`;
 }

@@ -1,5 +1,5 @@
 // All heads, small; one of them large, its rows as lines, several rows summed, and two heads against each other.
-import { css, ramp } from "./colours.js";
+import { css, isDark, ramp } from "./colours.js";
 import { button, choice, el, toggle, visible } from "./dom.js";
 import { figure, HeatMap, legend } from "./heatmap.js";
 import { linesOf } from "./lines.js";
@@ -70,17 +70,28 @@ function rank(measured, name) {
   return one ? order.indexOf(one.role) * 10 - one.strength : 999;
 }
 
-function thumb(page, small, cell, name, measured, square) {
+// Drawn once for each theme; the same canvas goes from one drawing of the view to the next.
+function painted(small, cell) {
+  const key = `${cell.name}/${isDark()}`;
+  if (small.drawn.has(key)) return small.drawn.get(key);
   const canvas = el("canvas", { width: String(small.columns), height: String(small.rows), "aria-hidden": "true" }), colours = ramp();
   const picture = new ImageData(small.columns, small.rows), count = small.rows * small.columns, start = (cell.layer * small.heads + cell.head) * count;
   for (let pixel = 0; pixel < count; pixel++) {
-    const at = small.cells[start + pixel] * 3;
-    picture.data.set([colours[at], colours[at + 1], colours[at + 2], 255], pixel * 4);
+    const at = small.cells[start + pixel] * 3, to = pixel * 4;
+    picture.data[to] = colours[at];
+    picture.data[to + 1] = colours[at + 1];
+    picture.data[to + 2] = colours[at + 2];
+    picture.data[to + 3] = 255;
   }
   canvas.getContext("2d").putImageData(picture, 0, 0);
   canvas.style.imageRendering = small.columns < 24 ? "pixelated" : "auto";
   canvas.style.aspectRatio = `${small.columns} / ${Math.min(small.rows, small.columns * 2)}`;
-  const off = page.state.off.includes(cell.name), two = page.state.other === cell.name;
+  small.drawn.set(key, canvas);
+  return canvas;
+}
+
+function thumb(page, small, cell, name, measured, square) {
+  const canvas = painted(small, cell), off = page.state.off.includes(cell.name), two = page.state.other === cell.name;
   const label = square ? (measured ? measured.role : `head ${cell.head}`) : `${cell.layer}.${cell.head} ${measured ? measured.role : ""}`;
   const pick = (event) => (event.shiftKey ? page.go({ other: two ? "" : cell.name }) : page.go({ head: cell.name }));
   return el("button", {
