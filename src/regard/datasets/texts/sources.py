@@ -20,7 +20,6 @@ from regard.errors import InputError
 
 Unit = Literal["file", "line", "paragraph"]
 BLOCK = 1 << 16  # characters that are read at once
-PAGES = 1 << 20  # bytes of a parquet file that are held at once
 NO_TEXT = "without a text"
 
 
@@ -166,7 +165,7 @@ class Parquet(Source):
             raise InputError(f"{self.file}: parquet is read by pyarrow: pip install 'regard[parquet]'") from error
         with opened(self.file, ENDLESS, links=True) as file:
             try:
-                yield ParquetFile(file, buffer_size=PAGES)  # else it holds a column of a million rows at once
+                yield ParquetFile(file)
             except (ArrowException, OSError) as error:
                 raise InputError(f"{self.file}: cannot be read: {str(error).splitlines()[0][:200]}") from error
 
