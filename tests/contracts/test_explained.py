@@ -11,8 +11,10 @@ from regard.recipe.options import Option, options
 from regard.training.menu import MENU
 
 ALL = [(slot.name, kind) for slot in MENU for kind in slot.entries]
+RANGE = r"( [≥><] [\d.]+( and [<≤] [\d.]+)?)?"
 PLAIN = re.compile(
-    r"a (whole )?number( [≥><] [\d.]+( and [<≤] [\d.]+)?)?|a text|a file|true or false|one of \w+(, \w+)+"
+    rf"a (whole )?number{RANGE}( or a list of (\d )?(whole )?numbers{RANGE})?|a list of (\d )?(whole )?numbers{RANGE}"
+    r"|a text|a file|true or false|one of \w+(, \w+)+"
     r"|a choice of \w+|(a text or )?a list of texts|a text or a whole number|true or false or inputs"
 )
 

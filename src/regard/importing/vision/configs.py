@@ -88,17 +88,10 @@ def activation(settings: Settings, key: str, gelu: Mapping[str, str]) -> dict[st
 
 def _resnet(settings: Settings, prepared: Prepared, channels: int, classes: int) -> ResnetDesign:
     """ResNet, each stage twice as wide as the one before it. Images have the size that they are made ready in."""
-<<<<<<< HEAD
-    width, asked = settings.count("embedding_size", 64), settings.get("layer_type") or "bottleneck"
-    if asked not in ("basic", "bottleneck"):
-        raise settings.refusal("layer_type", asked, "wanted basic or bottleneck")
-    block: Literal["basic", "bottleneck"] = "basic" if asked == "basic" else "bottleneck"
-=======
     width, said = settings.count("embedding_size", 64), settings.get("layer_type") or "bottleneck"
     if said not in ("basic", "bottleneck"):
         raise settings.refusal("layer_type", said, "wanted basic or bottleneck")
     block: Convolutions = "basic" if said == "basic" else "bottleneck"
->>>>>>> d-import
     settings.must("hidden_act", "relu", why="wanted relu")
     settings.must("downsample_in_first_stage", False)
     settings.must("downsample_in_bottleneck", False, why="Regard's bottleneck takes its stride in the 3×3 convolution")
