@@ -1,7 +1,7 @@
 """The config.json of each family of `transformers` as a design: every key is used, harmless, or refused by name."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from regard.importing.configs import GELU, refuse_strange
 from regard.importing.harmless import HARMLESS, HARMLESS_VISION, WHERE
