@@ -83,9 +83,7 @@ def _names(typed: list[str]) -> Iterator[list[str | InputError]]:
             check_name(name)
         return iter([[*typed]])
     if not typed and sys.stdin.isatty():
-        raise InputError(
-            "nothing to classify: name an image, a folder or an archive of them, or send names by a pipe"
-        )
+        raise InputError("nothing to classify: name an image, a folder or an archive of them, or send names by a pipe")
     lines = asked_lines([], [Path(PIPE)], "images", "classify")
     return ([_name(line) for line in some if line.text.strip() or line.refused] for some in waiting(lines, TOGETHER))
 
@@ -126,7 +124,8 @@ class _Form:
             self._rows.writerow((one.name, *(cell for label, chance in pairs for cell in (label, f"{chance:.6f}"))))
             return sys.stdout.flush()
         likely = "\t".join(f"{one_line(label)}\t{chance:.4f}" for label, chance in pairs)
-        return print(f"{one_line(one.name)}\t{likely}", flush=True)
+        print(f"{one_line(one.name)}\t{likely}", flush=True)
+        return None
 
     def refused(self, error: InputError) -> None:
         """What a machine is told of an image that was not classified; people hear of it otherwise."""

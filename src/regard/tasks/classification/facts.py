@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 from jaxtyping import Float, UInt8
 from torch import Tensor
@@ -84,7 +84,7 @@ def _classes(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _numbers(given: Any, count: int) -> bool:
+def _numbers(given: Any, count: int) -> TypeGuard[list[int]]:
     return isinstance(given, list) and len(given) == count and all(type(one) is int for one in given)
 
 
