@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test slow fuzz check lint generated clean
+.PHONY: browser demo test slow fuzz check lint generated clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Regard needs Python 3.11 or newer")'
@@ -17,17 +17,29 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/regard demo --out out/demo
 
-test: $(READY)
+test: $(READY) browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+# The page of `regard look` is tested in a real browser: the one that is installed, else Debian's where we may.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  if command -v $$name >/dev/null; then exit 0; fi; \
+	done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update && apt-get -qq install -y chromium >/dev/null; \
+	then exit 0; fi; \
+	echo "No Chromium: tests of the page in a browser are skipped. Install one, such as by: apt-get install chromium"
 
 slow: $(READY)
 	$(BIN)/pytest -m slow
 
-# Hostile runs: every folder of the collection, then random ones for so long; a case is done again with --only N.
+# Hostile runs: every folder of the collection, models of other makers, then random ones for so long; a case is done
+# again with --only N.
 SEED ?= 1
 MINUTES ?= 20
+CASES ?= 2000
 fuzz: $(READY)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m attack.folders
+	PYTHONPATH=tests:tests/importing OMP_NUM_THREADS=1 $(BIN)/python -m attack.imports --seed $(SEED) --cases $(CASES)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m attack.fuzz --seed $(SEED) --minutes $(MINUTES) --workers $(WORKERS)
 
 check: lint

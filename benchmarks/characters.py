@@ -27,6 +27,7 @@ def main(
     text: Annotated[Path, typer.Argument(help="The text to learn; its last tenth is held out.")],
     nanogpt: Annotated[Path, typer.Option(help="A checkout of nanoGPT.")],
     recipe: Annotated[str, typer.Option(help="What Regard trains.")] = "text-gpt",
+    steps: Annotated[int, typer.Option(min=0, help="Steps of Regard; 0 as the recipe says.")] = 0,
     rounds: Annotated[int, typer.Option(min=1, help="Both take a turn in each.")] = 3,
     threads: Annotated[int, typer.Option(min=1)] = 2,
 ) -> None:
@@ -35,7 +36,8 @@ def main(
     for number in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             theirs = _nanogpt(nanogpt, text, Path(folder), threads)
-            ours = _regard(recipe, text, Path(folder), threads, number)
+            words = [recipe, *([f"training.steps={steps}"] if steps else []), f"training.seed={number + 1}"]
+            ours = _regard(words, text, Path(folder), threads)
         ratios.append(ours[1] / theirs[1])
         for name, (loss, seconds) in (("nanoGPT", theirs), ("Regard", ours)):
             console.print(f"round {number + 1}  {name:8}  loss {loss:.4f}  {seconds:.1f} s")
@@ -48,9 +50,9 @@ def _nanogpt(checkout: Path, text: Path, folder: Path, threads: int) -> tuple[fl
     return nanogpt_loss(home), seconds
 
 
-def _regard(recipe: str, text: Path, folder: Path, threads: int, seed: int) -> tuple[float, float]:
-    words = [recipe, "data.kind=text", f"data.train={text.resolve()}", "data.valid_share=0.1"]
-    train = ["train", *words, f"training.seed={seed + 1}", "--out", str(folder / "run"), "--quiet"]
+def _regard(words: list[str], text: Path, folder: Path, threads: int) -> tuple[float, float]:
+    data = ["data.kind=text", f"data.train={text.resolve()}", "data.valid_share=0.1"]
+    train = ["train", *words, *data, "--out", str(folder / "run"), "--quiet"]
     seconds = _timed([sys.executable, "-m", "regard", *train], folder, threads)
     command = [sys.executable, "-m", "regard", "evaluate", str(folder / "run"), "--json"]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,10 +1,12 @@
-"""A GPT's training step beside nanoGPT: `python benchmarks/gpt.py --nanogpt FOLDER`."""
+"""A GPT's training step beside nanoGPT and Hugging Face: `python benchmarks/gpt.py --nanogpt FOLDER`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from peers.gpt2 import prepare_gpt2_step
+from peers.installed import installed
 from peers.nanogpt import prepare_nanogpt_step
 from regard.commands.bench import gpt_shape
 from regard.commands.show import progress
@@ -25,7 +27,7 @@ def main(
     rounds: Annotated[int, typer.Option(min=1, help="Everybody takes a turn in each.")] = 9,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
-    """One step (forward, backward, AdamW) in tokens per second, round by round beside nanoGPT."""
+    """One step (forward, backward, AdamW) in tokens per second, round by round beside nanoGPT and GPT-2."""
     if not (nanogpt / "model.py").is_file():
         raise RecipeError(
             f"--nanogpt {nanogpt}: no model.py there; git clone https://github.com/karpathy/nanoGPT and give its folder"
@@ -35,10 +37,11 @@ def main(
         *gpt_workers(shape),
         ProcessWorker("nanoGPT", prepare_nanogpt_step, (shape, nanogpt)),
         ProcessWorker("nanoGPT, memory kept", prepare_nanogpt_step, (shape, nanogpt, True)),
-        product_worker(),
     ]
+    if installed("huggingface"):
+        workers.append(ProcessWorker("Hugging Face GPT-2", prepare_gpt2_step, (shape,)))
     with progress(rounds) as tell:
-        turns = take_turns(workers, rounds, tell, warm=2)
+        turns = take_turns([*workers, product_worker()], rounds, tell, warm=2)
     show_beside(turns, "tokens/s", json)
 
 

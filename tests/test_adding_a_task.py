@@ -25,18 +25,21 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for place, code in re.findall(r"`([\w./]+\.(?:py|toml))`:\n\n```(?:python|toml)\n(.*?)```", PAGE, re.DOTALL):
         assert not (copy / place).exists()
         (copy / place).write_text(code, encoding="utf-8")
-    menus = re.findall(r"In `(src/\S+\.py)`:\n\n((?:```diff\n.*?```\n\n?)+)", PAGE, re.DOTALL)
+    patched = re.findall(r"In `(src/\S+\.py)`:\n\n((?:```diff\n.*?```\n\n?)+)", PAGE, re.DOTALL)
+    menus = [place for place, _ in patched if place.endswith("/menu.py")]
     assert len(menus) == 4  # a task, a data source, a tokenizer, an optimizer
-    for place, patches in menus:
-        menu = copy / place
-        text, added = menu.read_text(encoding="utf-8"), 0
+    assert len(patched) == 4 + 5  # and a verb: its function, what reads a row, the command, the call, the package
+    for place, patches in patched:
+        file = copy / place
+        text, added = file.read_text(encoding="utf-8"), 0
         for patch in re.findall(r"```diff\n(.*?)```", patches, re.DOTALL):
-            kept = "".join(line[1:] + "\n" for line in patch.splitlines() if line[0] == " ")
-            assert text.count(kept) == 1, kept
-            text = text.replace(kept, "".join(line[1:] + "\n" for line in patch.splitlines()))
-            added += sum(line[0] == "+" for line in patch.splitlines())
-        assert added == 2  # one import and one entry
-        menu.write_text(text, encoding="utf-8")
+            lines = [line or " " for line in patch.splitlines()]
+            before, after = ("".join(line[1:] + "\n" for line in lines if line[0] in f" {sign}") for sign in "-+")
+            assert text.count(before) == 1, before
+            text = text.replace(before, after)
+            added += sum(line[0] == "+" for line in lines)
+        assert place not in menus or added == 2  # one import and one entry
+        file.write_text(text, encoding="utf-8")
     return copy
 
 
@@ -85,6 +88,23 @@ def test_it_is_trained_killed_resumed_evaluated_and_described(copy: Path) -> Non
     described = json.loads(run(copy, "describe", "runs/killed", "--json"))
     assert described["run"]["task"] == "adding"
     assert "adding.json" in json.loads((copy / "runs/whole/run.json").read_text())["files"]
+
+
+def test_its_verb_is_a_command_and_a_call_of_the_same_words(copy: Path) -> None:
+    row = re.search(r"^regard add runs/adding (\S+)$", PAGE, re.MULTILINE).group(1)
+    (found,) = json.loads(run(copy, "add", "runs/whole", row, "--json"))
+    assert found["row"] == row
+    assert abs(found["sum"] - 0.8) < 0.5  # it has seen few rows
+    same = f"assert regard.add('runs/whole', [{row!r}]) == [{found['sum']!r}]"
+    code = f"import regard; {same}; regard.add('runs/whole', ['x'])"
+    environment = os.environ | {"PYTHONPATH": str(copy / "src"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    assert "InputError: x: wanted numbers with commas" in done.stderr
+    process = started(copy, "add", "runs/whole", "1,two*")
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 3
+    assert err.strip() == "regard: 1,two*: wanted numbers with commas, two of them marked: 0.1,0.5*,0.2,0.3*"
 
 
 def test_what_belongs_to_other_tasks_is_refused(copy: Path) -> None:

@@ -13,7 +13,7 @@ from small_images import put as put_images
 
 from regard.datasets.numbers import Numbers
 
-JOBS = ["train-your-own.md", "text.md", "images.md", "compare.md", "deploy.md"]
+JOBS = ["train-your-own.md", "text.md", "images.md", "look.md", "compare.md", "deploy.md"]
 ELSEWHERE = {"extend.md"}  # followed in test_extend.py
 
 

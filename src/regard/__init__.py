@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from regard.calls.data import DataList, data
     from regard.calls.runs import RunList, pack, runs
     from regard.calls.training import plan, train
-    from regard.calls.use import align, classify, evaluate, generate, look, score, translate
+    from regard.calls.use import align, classify, evaluate, generate, look, restore, score, translate
     from regard.errors import DivergedError, FailedError, InputError, RecipeError, RegardError
     from regard.import_run import import_model
     from regard.listener import Listener
     from regard.looking.alignment import Alignment
+    from regard.looking.look import Look
     from regard.model.build import build
     from regard.model.describe import Description
     from regard.model.watch import watch
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from regard.tasks.classification import Classified
     from regard.tasks.language.generator import Generated
     from regard.tasks.language.scorer import ScoredText
+    from regard.tasks.restoration import Restored
     from regard.tasks.task import Evaluation, Table
     from regard.tasks.translation import Translated
     from regard.trained import Trained, open_run
@@ -45,11 +47,12 @@ _PLACES = {
     "regard.calls.data": ("DataList", "data"),
     "regard.calls.runs": ("RunList", "pack", "runs"),
     "regard.calls.training": ("plan", "train"),
-    "regard.calls.use": ("align", "classify", "evaluate", "generate", "look", "score", "translate"),
+    "regard.calls.use": ("align", "classify", "evaluate", "generate", "look", "restore", "score", "translate"),
     "regard.errors": ("DivergedError", "FailedError", "InputError", "RecipeError", "RegardError"),
     "regard.import_run": ("import_model",),
     "regard.listener": ("Listener",),
     "regard.looking.alignment": ("Alignment",),
+    "regard.looking.look": ("Look",),
     "regard.model.build": ("build",),
     "regard.model.describe": ("Description",),
     "regard.model.watch": ("watch",),
@@ -61,6 +64,7 @@ _PLACES = {
     "regard.tasks.classification": ("Classified",),
     "regard.tasks.language.generator": ("Generated",),
     "regard.tasks.language.scorer": ("ScoredText",),
+    "regard.tasks.restoration": ("Restored",),
     "regard.tasks.task": ("Evaluation", "Table"),
     "regard.tasks.translation": ("Translated",),
     "regard.trained": ("Trained", "open_run"),
@@ -84,6 +88,7 @@ __all__ = [
     "Generated",
     "InputError",
     "Listener",
+    "Look",
     "Measured",
     "Menu",
     "Overview",
@@ -92,6 +97,7 @@ __all__ = [
     "Recipe",
     "RecipeError",
     "RegardError",
+    "Restored",
     "Run",
     "RunList",
     "Saved",
@@ -120,6 +126,7 @@ __all__ = [
     "plan",
     "plugin",
     "recipes",
+    "restore",
     "runs",
     "score",
     "train",

@@ -25,6 +25,8 @@ from regard.datasets.tokenizer import Tokenizer, TokenizerTrainer
 from regard.datasets.tokenizer.trainer import ByteTrainer
 from regard.decoding.search import Search
 from regard.listener import Listener
+from regard.looking.line import Line, line, plain_line
+from regard.looking.scene import Piece, Scene
 from regard.model.assembly import Assembly, ImageClassifier, ImageRestorer, LanguageModel, Seq2Seq, SequenceRegressor
 from regard.model.attention import Attention, Pattern, Site
 from regard.model.attention.kernels import Kernel, attend, weights
@@ -64,6 +66,7 @@ __all__ = [
     "Kept",
     "Kernel",
     "LanguageModel",
+    "Line",
     "Listener",
     "Loss",
     "Mask",
@@ -77,10 +80,12 @@ __all__ = [
     "Pairs",
     "Part",
     "Pattern",
+    "Piece",
     "Positions",
     "Positive",
     "Report",
     "Residual",
+    "Scene",
     "Schedule",
     "Search",
     "Seq2Seq",
@@ -96,6 +101,8 @@ __all__ = [
     "View",
     "attend",
     "choose",
+    "line",
     "parameters",
+    "plain_line",
     "weights",
 ]

@@ -7,14 +7,16 @@ from typing import Any
 
 import torch
 
+from regard.datasets.images.fit import Fitting
 from regard.disk import place
 from regard.errors import InputError
-from regard.importing import Imported, read_model
+from regard.importing import Imported, ImportedClassifier, read_model
 from regard.listener import SILENT, Listener
 from regard.recipe import Recipe
 from regard.run import Run
 from regard.run.create import free_folder
 from regard.run.slim import check_slim, slim_run
+from regard.tasks.classification.facts import FILE as CLASSIFICATION
 from regard.tasks.language.facts import CHAT, FILE, TOKENIZER, Facts, tokenizer_file
 from regard.training.menu import MENU
 from regard.version import __version__
@@ -25,7 +27,7 @@ SEPARATORS = ("<|endoftext|>", "<|end_of_text|>")  # what stood between document
 def import_model(
     source: str | Path, out: str | Path | None = None, listener: Listener = SILENT, command: str = ""
 ) -> Run:
-    """Make a run out of a Hugging Face folder, a .gguf file, or a model of the registry by name: `smollm2`.
+    """Make a run out of a folder of `transformers` or timm, a .gguf file, or a model of the registry: `smollm2`.
 
     It is written to `out`, or to `runs/NAME`; nothing of where it came from is needed after that.
     """
@@ -49,8 +51,10 @@ def import_model(
         return made
 
 
-def _table(found: Imported, source: str) -> dict[str, Any]:
-    """The recipe of a run: what is known of the model, and a task that has no texts of its own."""
+def _table(found: Imported | ImportedClassifier, source: str) -> dict[str, Any]:
+    """The recipe of a run: what is known of the model, and a task that has no texts or images of its own."""
+    if isinstance(found, ImportedClassifier):
+        return found.recipe | {"task": _classification(found), "data": {"kind": "folder", "train": ""}}
     return found.recipe | {
         "task": {"kind": "language", "context": found.context},
         "data": {"kind": "text", "train": ""},
@@ -58,7 +62,24 @@ def _table(found: Imported, source: str) -> dict[str, Any]:
     }
 
 
-def _files(found: Imported) -> dict[str, bytes]:
+def _classification(found: ImportedClassifier) -> dict[str, Any]:
+    facts = found.facts
+    how = facts.fit if isinstance(facts.fit, Fitting) else Fitting(facts.fit)
+    return {
+        "kind": "classification",
+        "size": facts.size,
+        "channels": facts.channels,
+        "fit": how.way,
+        "interpolation": how.interpolation,
+        "middle": how.middle,
+        "mean": list(facts.mean),
+        "std": list(facts.std),
+    }
+
+
+def _files(found: Imported | ImportedClassifier) -> dict[str, bytes]:
+    if isinstance(found, ImportedClassifier):
+        return {CLASSIFICATION: found.facts.file()}
     tokenizer = found.tokenizer
     vocabulary = tokenizer.engine.get_vocab()
     parting = next((vocabulary[name] for name in SEPARATORS if name in vocabulary), tokenizer.eos)

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ ENDINGS = (".png", ".svg", ".pdf")
 USUAL = "DejaVu Sans"  # comes with matplotlib
 LAST_RESORT = ("Last Resort", ".LastResort")  # has nothing but boxes, for every letter
 EAST_ASIAN = ("HANGUL", "CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "IDEOGRAPHIC")
+BROUGHT = {"HANGUL": ("koreanize_matplotlib", "regard[fonts]")}  # packages with fonts, and what installs them
 SHOWN = 4
 MISSING = re.compile(r"Glyph (\d+) ")
 
@@ -102,6 +104,7 @@ def _fonts_for(letters: str) -> tuple[list[str], str]:
     from matplotlib import font_manager
 
     chosen, left = [], letters
+    _bring_fonts(letters)
     there = [font for font in font_manager.fontManager.ttflist if not font.name.startswith(LAST_RESORT)]
     for font in sorted(there, key=lambda font: ("Sans" not in font.name, font.name)):
         if not left:
@@ -117,12 +120,26 @@ def _fonts_for(letters: str) -> tuple[list[str], str]:
     return chosen, left
 
 
+def _bring_fonts(letters: str) -> None:
+    """Let matplotlib know of fonts that an installed package has, if they are for these letters; it is not run."""
+    from matplotlib import font_manager
+
+    known = {font.fname for font in font_manager.fontManager.ttflist}
+    for script in {_script(letter) for letter in letters} & set(BROUGHT):
+        found = find_spec(BROUGHT[script][0])
+        folders = [] if found is None else found.submodule_search_locations or []
+        for path in sorted(file for folder in folders for file in Path(folder).rglob("*.ttf")):
+            if str(path) not in known:
+                font_manager.fontManager.addfont(path)
+
+
 def _boxes(path: Path, letters: str) -> str:
     scripts = list(dict.fromkeys(map(_script, letters)))
     named = " and ".join(dict.fromkeys("Noto Sans CJK" if one in EAST_ASIAN else _noto(one) for one in scripts))
     shown = " ".join(letters[:SHOWN]) + (" …" if len(letters) > SHOWN else "")
     kinds = " or ".join("CJK" if one == "CJK" else one.capitalize() for one in scripts)
-    return f"{path}: no font with {kinds} letters here, so they are boxes ({shown}); install one, such as {named}"
+    said = f"{path}: no font with {kinds} letters here, so they are boxes ({shown}); install one, such as {named}"
+    return said + "".join(f", or pip install '{BROUGHT[one][1]}'" for one in scripts if one in BROUGHT)
 
 
 def _script(letter: str) -> str:

@@ -1,6 +1,6 @@
 """What is done with trained runs: the calls behind the verbs of the command line."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -8,22 +8,25 @@ from typing import get_args
 import numpy as np
 
 from regard.datasets.data import Data, Split
+from regard.datasets.images.asked import Asked, Given, asked_images
 from regard.datasets.overlong import too_long
 from regard.decoding.compiled.machine_code import wanted
 from regard.decoding.resize import beam_keys
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
 from regard.looking.alignment import Alignment
+from regard.looking.look import Look, gather
 from regard.model.mode import evaluating
 from regard.recipe.override import Override
 from regard.recipe.read import keys
 from regard.run import Run
 from regard.tasks.classification import Classified, Classifier
-from regard.tasks.classification.asked import Given, asked_images
 from regard.tasks.classification.showing import Pictures
 from regard.tasks.evaluation import Scored
 from regard.tasks.language.generator import Generated, TextGenerator
 from regard.tasks.language.scorer import ScoredText, Scorer
+from regard.tasks.restoration import Restored, Restorer
+from regard.tasks.restoration.printing import Prints
 from regard.tasks.task import Evaluation, Exam
 from regard.tasks.translation import Translated, Translator
 from regard.trained import Trained, open_run
@@ -157,6 +160,28 @@ def align(run: RunLike, source: str, target: str = "", *, device: str | None = N
     return translator.align(asked, said) if said else translator.look(translator.translate([asked])[0])
 
 
+def look(
+    run: RunLike,
+    text: str,
+    target: str = "",
+    *,
+    tokens: int = 0,
+    device: str | None = None,
+    listener: Listener = SILENT,
+) -> Look:
+    """What a trained model looks at, in every attention and every head, while it reads a text and writes its answer."""
+    (asked,), said = checked([text]), checked([target])[0]
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
+        raise InputError(f"tokens: wanted a whole number from 0, given {named(tokens)}")
+    trained = opened(run, device=device, listener=listener)
+    listener.at("answering")
+    scene = trained.task.scene(trained.answerer, asked, said, tokens)
+    listener.at("looking")
+    size = sum(parameter.numel() for parameter in trained.model.parameters())
+    about = {"run": str(trained.run.folder), "task": trained.recipe.wants("task").kind, "step": trained.step}
+    return gather(scene, about | {"parameters": size})
+
+
 def translator_of(run: RunLike) -> Translator:
     """What answers, if that is a translator."""
     trained = opened(run)
@@ -238,13 +263,10 @@ def classify(
     """What images show: the `top` likeliest classes of each, in their order; `show` draws where it looked."""
     if not isinstance(top, int) or isinstance(top, bool) or top < 1:
         raise InputError(f"top: wanted a whole number from 1, given {named(top)}")
-    if not isinstance(images, str | Path | np.ndarray) and not isinstance(images, Iterable):
-        raise InputError(f"wanted names of images or their pixels, given {named(images)}")
-    given = [images] if isinstance(images, str | Path | np.ndarray) else images
+    asked = _asked(images)
     classifier = classifier_of(opened(run, device=device, int8=int8, listener=listener))
     pictures = None if show is None else Pictures(classifier, show)
     found: list[Classified] = []
-    asked = asked_images(given)
     while some := [(one.name, one.pixels()) for one in islice(asked, classifier.together)]:
         names, pixels = [name for name, _ in some], [each for _, each in some]
         for one, each in zip(classifier.classify(pixels, names, top), pixels, strict=True):
@@ -261,6 +283,44 @@ def classifier_of(run: RunLike) -> Classifier:
     if not isinstance(trained.answerer, Classifier):
         raise InputError(f"{trained.run.folder}: not a classifier; its task is {trained.recipe.wants('task').kind}")
     return trained.answerer
+
+
+def restore(
+    run: RunLike,
+    images: Given | Iterable[Given],
+    *,
+    out: str | Path | None = None,
+    show: str | Path | None = None,
+    corrupt: bool = False,
+    overwrite: bool = False,
+    device: str | None = None,
+    listener: Listener = SILENT,
+) -> list[Restored]:
+    """Images without what spoilt them, in their order; written where `out` says, drawn where `show` says."""
+    asked = _asked(images)
+    prints = Prints(restorer_of(opened(run, device=device, listener=listener)), out, show, corrupt, overwrite)
+    found: list[Restored] = []
+    for one in asked:
+        found.append(prints.restore(one.name, one.pixels(), listener))
+        listener.at("restoring", len(found))
+    return found
+
+
+def restorer_of(run: RunLike) -> Restorer:
+    """What answers, if that is a restorer of images."""
+    trained = opened(run)
+    if not isinstance(trained.answerer, Restorer):
+        raise InputError(f"{trained.run.folder}: not a restorer; its task is {trained.recipe.wants('task').kind}")
+    return trained.answerer
+
+
+def _asked(images: object) -> Iterator[Asked]:
+    """One image or any number of them, by their names or their pixels."""
+    if isinstance(images, str | Path | np.ndarray):
+        return asked_images([images])
+    if isinstance(images, bytes | Mapping) or not isinstance(images, Iterable):
+        raise InputError(f"wanted names of images or their pixels, given {named(images)}")
+    return asked_images(images)
 
 
 def sampling_keys(greedy: bool, **chosen: int | float | None) -> list[str]:

@@ -1,10 +1,10 @@
-"""Runs of classifiers that mean harm: what they keep of their images, and what their recipes ask."""
+"""Runs on images that mean harm: what classifiers and restorers keep of images, and what their recipes ask."""
 
 from typing import Any
 
 from attack.spoil import PLACE, Spoil, folder, holds, large, link, pipe, said
 
-FACTS = "classification.json"
+FACTS, RESTORED = "classification.json", "restoration.json"
 VALUES: dict[str, tuple[Any, ...]] = {
     "classes": ([], ["a"], ["a", "a"], ["a"] * 300_000, ["\x1b[31m", "b"], ["../../x", "b"], "ab", {"a": 1}, [1, 2]),
     "shape": ([], [8], [0, 8], [-8, 8], [10**9, 10**9], [8.5, 8], [16, 16], "8", None, [[8], [8]]),
@@ -28,6 +28,15 @@ RECIPE: dict[str, tuple[Any, ...]] = {
     "model/classes": (0, 3, 10**9),
     "data/train": ("", "/", "/dev/zero", "../../beside", "**/*", "x\x00", 7),
 }
+SPOILT: dict[str, tuple[Any, ...]] = {
+    "corruption/strength": (0, -1, 1e308, "much"),
+    "corruption/varies": (1.0, -0.5),
+    "model/width": (0, 10**6, 5),
+    "model/scales": (0, 40, 10**9),
+    "model/blocks": (10**6, 2),
+    "model/skips": ("some", "none"),
+    "task/size": (1, [8, 12], 10**9),
+}
 
 
 def values() -> dict[str, Spoil]:
@@ -44,15 +53,28 @@ def values() -> dict[str, Spoil]:
     return found
 
 
-def files() -> dict[str, Spoil]:
+def restorers() -> dict[str, Spoil]:
+    """The same of pixels that are given back, and of how they were spoilt."""
+    found: dict[str, Spoil] = {}
+    for key in ("shape", "channels", "fit", "mean", "std"):
+        found |= {f"unet: {key} of {value!r:.30}": said(RESTORED, key, value) for value in VALUES[key]}
+    for key, given in SPOILT.items():
+        found |= {f"unet: {key} {value!r:.30}": said("recipe.toml", key, value) for value in given}
+    for kind in ({"kind": "squares", "count": 10**9}, {"kind": "fewer_pixels", "factor": 10**9}, {"kind": "none"}):
+        found[f"unet: spoilt by {kind!r:.40}"] = said("recipe.toml", "corruption", kind)
+    found["unet: another task"] = said("recipe.toml", "task", {"kind": "classification", "size": 8})
+    return found
+
+
+def files(victim: str, facts: str) -> dict[str, Spoil]:
     return {
-        f"resnet: {FACTS} linked": link(FACTS, f"run/{FACTS}"),
-        f"resnet: {FACTS} a pipe": pipe(FACTS),
-        f"resnet: {FACTS} a folder": folder(FACTS),
-        f"resnet: {FACTS} of 20 GB": large(FACTS, 20 * 2**30),
-        f"resnet: {FACTS} of noise": holds(FACTS, bytes(range(256)) * 40),
-        f"resnet: {FACTS} empty": holds(FACTS, b""),
+        f"{victim}: {facts} linked": link(facts, f"run/{facts}"),
+        f"{victim}: {facts} a pipe": pipe(facts),
+        f"{victim}: {facts} a folder": folder(facts),
+        f"{victim}: {facts} of 20 GB": large(facts, 20 * 2**30),
+        f"{victim}: {facts} of noise": holds(facts, bytes(range(256)) * 40),
+        f"{victim}: {facts} empty": holds(facts, b""),
     }
 
 
-CLASSIFIERS = values() | files()
+SEERS = values() | files("resnet", FACTS) | restorers() | files("unet", RESTORED)

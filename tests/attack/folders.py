@@ -18,7 +18,7 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from attack.folder_images import CLASSIFIERS
+from attack.folder_images import SEERS
 from attack.folder_texts import WRITERS
 from attack.folder_values import VALUES
 from attack.fuzz import BAD, Fuzzer
@@ -188,7 +188,7 @@ def names() -> dict[str, Spoil]:
     return found
 
 
-FOLDERS: dict[str, Spoil] = links() | no_files() | sizes() | tensors() | names() | VALUES | WRITERS | CLASSIFIERS
+FOLDERS: dict[str, Spoil] = links() | no_files() | sizes() | tensors() | names() | VALUES | WRITERS | SEERS
 
 
 def of(name: str) -> str:

@@ -1,7 +1,9 @@
 """Models of other makers, spoilt at random: each works or is refused in a sentence, in bounded time and memory.
 
-`python -m attack.imports FOLDER FILE.gguf --seed 1 --cases 500`; one is done again with `--only N`. What is still
-read after it was spoilt is used: a model that answers, a tokenizer that encodes and decodes.
+`python -m attack.imports FOLDER FILE.gguf --seed 1 --cases 500`, with any number of either; one is done again with
+`--only N`. Where none is named small ones are made (with `tests/importing` on the path, too). What is still read after
+it was spoilt is used: a model that answers, a tokenizer that encodes and decodes, an image that is made ready and
+classified.
 """
 
 import argparse
@@ -22,19 +24,41 @@ from attack.values import changed, changed_json
 
 ROOM, SECONDS, LONGEST = 2**30, 20, 600
 KINDS = ["llama", "gpt2", "mistral", "qwen2", "mixtral", "gelu_new", "silu", "BPE", "Unigram", "WordPiece", "ByteLevel"]
-KEYS = ["hidden_size", "num_hidden_layers", "num_attention_heads", "head_dim", "vocab_size", "rope_theta", "n_embd"]
+KINDS += ["vit", "deit", "resnet", "relu", "bottleneck", "squash", "bicubic", "avg", "resnet18", "vit_tiny_patch16_224"]
+KEYS = ["image_size", "patch_size", "depths", "id2label", "crop_pct", "model_args", "reg_tokens", "class_token"]
+KEYS += ["hidden_size", "num_hidden_layers", "num_attention_heads", "head_dim", "vocab_size", "rope_theta", "n_embd"]
 SIGNED = ((4, "I"), (5, "i"), (10, "Q"), (11, "q"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("sources", type=Path, nargs="*")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--only", type=int)
     asked = parser.parse_args()
-    sources = [asked.folder, asked.file]
+    with tempfile.TemporaryDirectory() as place:
+        attack(asked.sources or made(Path(place)), asked)
+
+
+def made(place: Path) -> list[Path]:
+    """Folders and a file of small models."""
+    from seers import TimmVit, put_seer, put_timm, timm_seer
+    from strangers import put, stranger
+    from written import put_gguf
+
+    args = {"embed_dim": 20, "depth": 2, "num_heads": 4, "mlp_ratio": 1.7, "patch_size": [4, 6]}
+    small = stranger("llama tied", hidden_size=32, intermediate_size=32)
+    return [
+        put(place / "small", stranger("mixtral")),
+        put_gguf(place / "small.gguf", small, "Q8_0"),
+        put_timm(place / "timm", timm_seer(TimmVit), "vit_tiny_patch16_224", args),
+        put_seer(place / "deit", "deit"),
+        put_seer(place / "resnet", "resnet"),
+    ]
+
+
+def attack(sources: list[Path], asked: argparse.Namespace) -> None:
     for source in sources:
         judge(source, again=False)  # what is honest works, and imports all that is slow
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -44,7 +68,7 @@ def main() -> None:
     for number in range(asked.cases) if asked.only is None else [asked.only]:
         random = Random(f"{asked.seed} {number}")
         with tempfile.TemporaryDirectory() as place:
-            path, said = spoilt(sources[number % 2], Path(place), random)
+            path, said = spoilt(sources[number % len(sources)], Path(place), random)
             print(f"{number}: {said}"[:200], file=sys.stderr, flush=True)
             signal.alarm(SECONDS)
             kinds[judge(path)] += 1
@@ -61,7 +85,7 @@ def judge(path: Path, again: bool = True) -> str:
     import torch
 
     from regard.errors import InputError
-    from regard.importing import read_model
+    from regard.importing import ImportedClassifier, read_model
     from regard.model.build import open_recipe
     from regard.model.weights import fitted, load
 
@@ -75,12 +99,32 @@ def judge(path: Path, again: bool = True) -> str:
         return "refused"
     shapes = {name: list(tensor.shape) for name, tensor in found.weights.items()}
     model = load(fitted(open_recipe(found.recipe).model, shapes), found.weights).eval()
+    if isinstance(found, ImportedClassifier):
+        return classified(model, found)
     (row,) = found.tokenizer.encode(["Two men <|im_end|> 1234"], special=True)
     if row:
         found.tokenizer.decode([row])
         with torch.inference_mode():
             logits = model(torch.tensor([row[: min(8, found.context)]]))
         assert logits.shape[-1] == found.recipe["model"]["vocab_size"]
+    return "worked"
+
+
+def classified(model: Any, found: Any) -> str:
+    """An image goes through all that the folder says of images, and what it says is what its run would open."""
+    import numpy as np
+
+    from regard.errors import NoNumbersError
+    from regard.tasks.classification.classifier import Classifier
+    from regard.tasks.classification.facts import FILE, Facts
+
+    assert Facts.open({FILE: found.facts.file()}) == found.facts
+    image = np.arange(40 * 30 * 3, dtype=np.int64).astype(np.uint8).reshape(40, 30, 3)
+    try:
+        (answer,) = Classifier(model, found.facts).classify([image])
+    except NoNumbersError:
+        return "worked"  # weights that are numbers can give none
+    assert answer.label in found.facts.classes
     return "worked"
 
 

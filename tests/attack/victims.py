@@ -53,8 +53,9 @@ CLASSIFIERS: dict[str, Table] = {
     "vit": PATCHES,
     "resnet": {"kind": "resnet", "width": 4, "blocks": 1, "stages": 2},
 }
-IMPORTED = "imported"
-NAMES = (*TRANSLATORS, *WRITERS, *CLASSIFIERS, IMPORTED)
+RESTORER, IMPORTED = "unet", "imported"
+IMAGES = (*CLASSIFIERS, RESTORER)
+NAMES = (*TRANSLATORS, *WRITERS, *IMAGES, IMPORTED)
 TEXT = "The fox says yes, no, or ö?\n\n" * 40
 
 
@@ -66,8 +67,8 @@ def recipe(name: str, place: Path) -> Table:
         "schedule": {"kind": "constant"},
         "checkpoints": {"save_every": 1, "validate_every": 2, "keep": 2},
     }
-    if name in CLASSIFIERS:
-        return _classifier(name, place, training)
+    if name in IMAGES:
+        return _seer(name, place, training)
     if name in TRANSLATORS:
         reading, writing, tokenizer, decoding = TRANSLATORS[name]
         task: Table = {"kind": "translation", "batch_tokens": 48}
@@ -82,13 +83,15 @@ def recipe(name: str, place: Path) -> Table:
     return {"name": name, "task": task, **parts}
 
 
-def _classifier(name: str, place: Path, training: Table) -> Table:
+def _seer(name: str, place: Path, training: Table) -> Table:
+    restores = name == RESTORER
+    unet = {"kind": "image_restorer", "width": 4, "scales": 2}
     return {
         "name": name,
-        "task": {"kind": "classification", "size": 8, "batch_images": 6},
+        "task": {"kind": "restoration" if restores else "classification", "size": 8, "batch_images": 6},
         "data": {"kind": "folder", "train": str(place / "images"), "valid_share": 0.2, "test_share": 0.2},
         "augmentation": {"kind": "random", "flip": 0.5, "operations": 1, "mixup": 0.5},
-        "model": {"kind": "image_classifier", "body": CLASSIFIERS[name]},
+        "model": unet if restores else {"kind": "image_classifier", "body": CLASSIFIERS[name]},
         "training": training,
     }
 
@@ -120,7 +123,7 @@ def _made(name: str, folder: Path) -> int:
         os.environ |= {"REGARD_CACHE": str(folder.parent / "cache"), "REGARD_COMPILED": "0"}
         folder.parent.mkdir(parents=True, exist_ok=True)
         (folder.parent / "text.txt").write_text(TEXT)
-        if name in CLASSIFIERS:
+        if name in IMAGES:
             _images(folder.parent / "images")
         if name == IMPORTED:
             _import(folder)
@@ -171,7 +174,7 @@ def _shown(run: Path) -> object:
 def verbs(scene: Scene, name: str) -> dict[str, Words]:
     """What anybody might do with a run that a stranger gave them."""
     run, out = str(scene.run), scene.out
-    text = str(scene.text.with_name("images") if name in CLASSIFIERS else scene.text)
+    text = str(scene.text.with_name("images") if name in IMAGES else scene.text)
     told = [] if name in TRANSLATORS else [f"data.train={text}"]
     return _uses(run, text, name) | {
         "open": _opened,
@@ -194,8 +197,16 @@ def _uses(run: str, text: str, name: str) -> dict[str, Words]:
         translated: dict[str, Words] = {
             "translate": ["translate", run, "a b c", "d é \U0001f600"],
             "translate int8": ["translate", run, "a b", "--int8", "--beam", "2", "--attention"],
+            "look": ["look", run, "a b c", "--heads", "--json"],
         }
         return translated | evaluated | resumed
+    if name == RESTORER:
+        out = str(Path(run).parents[2] / "out" / "restored")
+        restored: dict[str, Words] = {
+            "restore": ["restore", run, text, "--json", "--out", out],
+            "restore show": ["restore", run, f"{text}/fox/0.png", "--corrupt", "--out", out, "--show", f"{out}/look"],
+        }
+        return restored | evaluated | resumed
     if name in CLASSIFIERS:
         shown = str(Path(run).parents[2] / "out" / "looks")
         classified: dict[str, Words] = {
@@ -210,6 +221,7 @@ def _uses(run: str, text: str, name: str) -> dict[str, Words]:
         "generate": ["generate", run, "The fox", "d é \U0001f600", "-n", "20", "--slide", "--no-chat", "--json"],
         "generate int8": ["generate", run, "a b", "--int8", "--samples", "2", "--json", "-n", "9", "--no-chat"],
         "score": ["score", run, "The fox says yes", "", "d é \U0001f600"],
+        "look": ["look", run, "The fox", "--json"],
     }
     if name == IMPORTED:
         chat: Words = ["generate", run, "Who? <|im_end|>", "--chat", "--system", "Be brief.", "-n", "5", "--json"]

@@ -101,6 +101,17 @@ def test_surprise_is_shown_without_colours_too(run: str) -> None:
     done = regard("generate", run, "The fox", "-n", "10", "--probabilities")
     assert any(mark in done.out for mark in "·░▒▓█")
     assert "bits of surprise: · 0–1" in done.out
+    assert max(map(len, done.lines[-1:])) <= 80
+
+
+def test_what_ends_a_text_is_not_shown_with_its_surprise_either(run: str) -> None:
+    (row,) = regard("generate", run, "The fox", "-n", "12", "--greedy", "--json").lines
+    text = json.loads(row)["text"]
+    stop = text[-1]
+    asked = ["generate", run, "The fox", "-n", "12", "--greedy", "--stop", stop, "--probabilities"]
+    for done in (regard(*asked), regard(*asked, "--samples", "2")):
+        shown = done.out.translate(dict.fromkeys(map(ord, "·░▒▓█")))
+        assert "The fox" + text[: text.index(stop)] + "\n" in shown
 
 
 def test_every_line_is_scored_with_a_line(run: str) -> None:

@@ -53,10 +53,10 @@ def test_a_slot_and_a_choice_show_every_option_in_words() -> None:
 
 
 def test_a_section_shows_what_it_chooses_from() -> None:
-    both = [regard("menu", slot).out for slot in ("pairs", "texts")]  # what a section is depends on the task
-    assert regard("menu", "data").out == "\n".join(both)
+    slots = ["pairs", "texts", "images"]  # what a section is depends on the task
+    assert regard("menu", "data").out == "\n".join(regard("menu", slot).out for slot in slots)
     assert regard("menu", "data", "pydoc").out == regard("menu", "texts", "pydoc").out
-    assert [slot["name"] for slot in json.loads(regard("menu", "data", "--json").out)] == ["pairs", "texts"]
+    assert [slot["name"] for slot in json.loads(regard("menu", "data", "--json").out)] == slots
     assert regard("menu", "cross").out == regard("menu", "attention").out
 
 

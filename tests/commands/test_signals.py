@@ -28,10 +28,22 @@ SLOWLY = """
 import time
 from regard.training.learner import Learner
 inner = Learner.step
-def step(self, number):
+def step(self, number, leave):
     time.sleep(0.15)
-    return inner(self, number)
+    return inner(self, number, leave)
 Learner.step = step
+"""
+ENDLESS = """
+import time
+from pathlib import Path
+from regard.model.mlp.mlp import Gelu
+inner = Gelu.forward
+def forward(self, x):
+    if self.training:
+        Path("paused").touch()
+        time.sleep(1.5)
+    return inner(self, x)
+Gelu.forward = forward
 """
 
 
@@ -98,6 +110,18 @@ def test_a_second_signal_while_it_saves(numbers: tuple[int, int], code: int, zyg
     assert saved == ([] if code == 130 else [3])  # whole or not at all
     with zygote.regard(home, "train", "run", "--resume") as process:
         assert process.end() == 0, process.said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_long_step_is_left_in_the_middle(number: int, zygote: Zygote, home: Path) -> None:
+    """One of some minutes, in a model of thirty layers."""
+    model = ["model.decoder.kind=transformer", "model.decoder.layers=30", "model.decoder.mlp=gelu", "model.width=8"]
+    with zygote.regard(home, *WORDS, *model, how=How(code=ENDLESS)) as process:
+        process.paused()
+        process.signal(number)
+        assert process.end() == 128 + number
+        assert "Stopped at step 0" in process.out.decode()
+    assert [checkpoint.step for checkpoint in Run.open(home / "run").checkpoints()] == [0]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -34,7 +34,7 @@ def made_small(name: str) -> dict[str, Any]:
         return table
     machine = {"steps": STEPS, "schedule": "constant", "checkpoints": {"validate_every": STEPS}}
     kept = {key: value for key, value in table.get("training", {}).items() if key not in ("epochs", *machine)}
-    if table["task"]["kind"] == "classification":
+    if table["task"]["kind"] in ("classification", "restoration"):
         table["task"] |= {"batch_images": 16, "size": min(64, table["task"]["size"])}
         return table | {"data": GLYPHS, "training": kept | machine}
     task = table["task"] | {"batch_tokens": 256}

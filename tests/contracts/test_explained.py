@@ -12,8 +12,8 @@ from regard.training.menu import MENU
 
 ALL = [(slot.name, kind) for slot in MENU for kind in slot.entries]
 PLAIN = re.compile(
-    r"a (whole )?number( [≥><] [\d.]+( and < [\d.]+)?)?|a text|a file|true or false|one of \w+(, \w+)+|a choice of \w+"
-    r"|(a text or )?a list of texts|a text or a whole number|true or false or inputs"
+    r"a (whole )?number( [≥><] [\d.]+( and [<≤] [\d.]+)?)?|a text|a file|true or false|one of \w+(, \w+)+"
+    r"|a choice of \w+|(a text or )?a list of texts|a text or a whole number|true or false or inputs"
 )
 
 

@@ -25,8 +25,8 @@ from torch import Tensor
 
 from regard.decoding.beam import Beam
 from regard.decoding.engine import Engine
+from regard.decoding.job import StoppedError
 from regard.decoding.request import Finished, Hypothesis, Request, Token
-from regard.decoding.runner import StoppedError
 from regard.decoding.sample import Greedy, Sample
 from regard.decoding.search import Search
 from regard.errors import FailedError, InputError
@@ -160,7 +160,7 @@ def test_an_endless_stream_needs_bounded_memory() -> None:
         engine.add([Request([BEGIN, 3 + turn % 7], None, 5 + turn % 4)])
         engine.step()
         engine.step()
-        group = engine._runner._group
+        group = engine._line._group
         sizes.append(0 if group is None else group._memory.nbytes)
         assert group is None or group._memory.length < 30
         assert group is None or group.running.written.shape[1] < 30

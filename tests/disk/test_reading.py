@@ -1,6 +1,7 @@
 """Files are read as data: bounded, plain, and with a sentence for everything else."""
 
 import os
+import tracemalloc
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -34,6 +35,17 @@ def test_what_is_there_is_read(tmp_path: Path) -> None:
     assert read_json(tmp_path / "table") == {"a": [1, None]}
     (tmp_path / "toml").write_text("[a]\nb = 1\n")
     assert read_toml(tmp_path / "toml") == {"a": {"b": 1}}
+
+
+def test_no_more_room_is_made_than_there_is_to_read(tmp_path: Path) -> None:
+    (tmp_path / "small").write_bytes(b"x" * 100_000)
+    tracemalloc.start()
+    assert len(read_bytes(tmp_path / "small")) == 100_000
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 500_000 < LARGEST
+    with pytest.raises(InputError, match="larger than it should be"):
+        read_bytes(tmp_path / "small", most=99_999)
 
 
 @every

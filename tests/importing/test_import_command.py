@@ -87,7 +87,7 @@ def test_what_cannot_be_imported_leaves_nothing(made: tuple[Path, Done], tmp_pat
 
 HOSTILE = {
     "{{ ''.__class__.__mro__[1].__subclasses__() }}": "chat template: ",
-    "{% include '/etc/passwd' %}": "no loader",
+    "{% include '/etc/passwd' %}": "--no-chat goes on with the text alone",
     "{{ 'a' * 10**10 }}": "more memory than it may",
 }
 

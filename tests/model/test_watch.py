@@ -106,8 +106,8 @@ def test_who_watches_within_blinds_nobody() -> None:
         with watch(watched) as inner:
             watched(tokens(5))
         watched(tokens(2))
-    assert [rows for rows, _ in outer[name]._looks] == [3, 5, 2]
-    assert [rows for rows, _ in inner[name]._looks] == [5]
+    assert [glance.rows for glance in outer[name].glances] == [3, 5, 2]
+    assert [glance.rows for glance in inner[name].glances] == [5]
 
 
 def test_two_who_watch_may_leave_in_any_order() -> None:
@@ -119,8 +119,8 @@ def test_two_who_watch_may_leave_in_any_order() -> None:
     watched(tokens(5))
     second.__exit__(None, None, None)
     watched(tokens(2))
-    assert [rows for rows, _ in one[name]._looks] == [3]
-    assert [rows for rows, _ in other[name]._looks] == [3, 5]
+    assert [glance.rows for glance in one[name].glances] == [3]
+    assert [glance.rows for glance in other[name].glances] == [3, 5]
     assert not any(tap.watched for tap in watched.modules() if isinstance(tap, Tap))
 
 

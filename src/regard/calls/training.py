@@ -114,7 +114,7 @@ def _stop_on_interrupt() -> Iterator[Stop]:
     def ask(_: int, __: FrameType | None) -> None:
         if stop.asked or not stop.heeded:
             raise KeyboardInterrupt
-        stop.asked = True
+        stop.ask(0)
 
     ours = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""What is done with a trained run, as calls: evaluate, translate, generate, score, classify, look."""
+"""What is done with a trained run, as calls: evaluate, translate, generate, score, classify, restore, look."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -6,13 +6,15 @@ from pathlib import Path
 from regard import verbs
 from regard.calls.hearing import work_heard
 from regard.datasets.data import Split
+from regard.datasets.images.asked import Given
 from regard.listener import Listener
 from regard.looking.alignment import Alignment
+from regard.looking.look import Look
 from regard.recipe.override import Override
 from regard.tasks.classification import Classified
-from regard.tasks.classification.asked import Given
 from regard.tasks.language.generator import Generated
 from regard.tasks.language.scorer import ScoredText
+from regard.tasks.restoration import Restored
 from regard.tasks.task import Evaluation
 from regard.tasks.translation import Translated
 from regard.verbs import RunLike
@@ -149,11 +151,58 @@ def classify(
         return verbs.classify(run, images, top=top, show=show, device=device, int8=int8, listener=heard)
 
 
+def restore(
+    run: RunLike,
+    images: Given | Iterable[Given],
+    *,
+    out: str | Path | None = None,
+    show: str | Path | None = None,
+    corrupt: bool = False,
+    overwrite: bool = False,
+    device: str | None = None,
+    progress: bool | None = None,
+    listener: Listener | None = None,
+) -> list[Restored]:
+    """Images without noise or whatever else spoilt them, as a trained restorer makes them out: `pixels` of each.
+
+    Images are named as for `classify`, and may have any size. `out` is a folder for PNG files, or for one image a .png,
+    and `show` the same for pictures of before and after; without, nothing is written. `corrupt` spoils images first, as
+    those were that the run learnt from, to see what it can do.
+    """
+    with work_heard(progress, listener) as heard:
+        return verbs.restore(
+            run,
+            images,
+            out=out,
+            show=show,
+            corrupt=corrupt,
+            overwrite=overwrite,
+            device=device,
+            listener=heard,
+        )
+
+
 def align(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:
     """Where a translator looks while it writes `target`, or what it would write itself: words beside words."""
     return verbs.align(run, source, target, device=device)
 
 
-def look(run: RunLike, source: str, target: str = "", *, device: str | None = None) -> Alignment:
-    """What a trained model looks at: of a translator, the alignment of what it writes with its source."""
-    return verbs.align(run, source, target, device=device)
+def look(
+    run: RunLike,
+    text: str,
+    target: str = "",
+    *,
+    tokens: int = 0,
+    device: str | None = None,
+    progress: bool | None = None,
+    listener: Listener | None = None,
+) -> Look:
+    """What a trained model looks at while it reads a text and writes its answer: every attention, every head, exactly.
+
+    Of a translator `target` is what it is to have written, if not its own translation; a language model reads the text,
+    and writes `tokens` more if asked to. `print` shows the usual panel, `panel("cross.0.3")` is one head,
+    `weights("cross", 0, 3)` its numbers, `save("x.png")` a picture; `heads()` measures all heads,
+    `without("cross.0.3")` switches one off, and `influence` asks gradients, of models without attention too.
+    """
+    with work_heard(progress, listener) as heard:
+        return verbs.look(run, text, target, tokens=tokens, device=device, listener=heard)

@@ -19,10 +19,12 @@ from regard.commands.evaluate import evaluate
 from regard.commands.failures import told
 from regard.commands.generate import generate
 from regard.commands.import_ import import_
+from regard.commands.look import look
 from regard.commands.menu import menu
 from regard.commands.pack import pack
 from regard.commands.plugin import offer_plugins
 from regard.commands.recipes import recipes
+from regard.commands.restore import restore
 from regard.commands.runs import runs
 from regard.commands.score import score
 from regard.commands.signals import Signals
@@ -39,7 +41,7 @@ app = typer.Typer(
 )
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Look around": (demo, recipes, menu, describe),
-    "Train and use": (train, evaluate, translate, generate, score, classify, import_, pack),
+    "Train and use": (train, evaluate, translate, generate, score, classify, restore, look, import_, pack),
 }
 for panel, verbs in PANELS.items():
     for verb in verbs:

@@ -1,4 +1,4 @@
-"""regard import: pretrained language models of other makers."""
+"""regard import: pretrained models of other makers, for texts and for images."""
 
 import shlex
 from pathlib import Path
@@ -14,17 +14,22 @@ from regard.figures import count
 
 def import_(
     source: Annotated[
-        str, typer.Argument(help="A Hugging Face folder, a .gguf file, or a model of the package registry: smollm2.")
+        str,
+        typer.Argument(
+            help="A folder of Hugging Face or timm, a .gguf file, or a model of the package registry: smollm2."
+        ),
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where the run goes; runs/NAME if not said.")] = None,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make a run out of a pretrained language model: GPT-2, Llama, Mistral, Qwen2, Mixtral.
+    """Make a run out of a pretrained model: GPT-2, Llama, Mistral, Qwen2, Mixtral; ViT, DeiT, ResNet.
 
     regard import smollm2
 
     regard import models/my-llama --out runs/llama
+
+    regard import models/vit-base-patch16-224
     """
     from regard.import_run import import_model
 
@@ -38,8 +43,10 @@ def import_(
         return None
     licence = facts["origin"].get("licence")
     said = f"{count(facts['parameters'])} parameters" + (f", licence {licence}" if licence else "")
-    line((str(run.folder), "bold"), f": {facts['origin'].get('family', 'a language model')}, {said}")
-    name = shlex.quote(str(run.folder))
-    line("Next: ", (f"regard generate {name} 'Why is the sky blue?'", "bold"))
-    line("      ", (f"regard train from={name} data.train=FILE", "bold"), "  goes on with texts of your own")
+    line((str(run.folder), "bold"), f": {facts['origin'].get('family', 'a model')}, {said}")
+    name, sees = shlex.quote(str(run.folder)), run.recipe["model"]["kind"] == "image_classifier"
+    first = f"regard classify {name} IMAGE" if sees else f"regard generate {name} 'Why is the sky blue?'"
+    more, own = ("FOLDER", "images") if sees else ("FILE", "texts")
+    line("Next: ", (first, "bold"))
+    line("      ", (f"regard train from={name} data.train={more}", "bold"), f"  goes on with {own} of your own")
     return None

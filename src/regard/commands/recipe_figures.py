@@ -72,7 +72,7 @@ def _learnt(name: str) -> tuple[int, Mapping[str, Size]]:
     from regard.training.settings import TrainingOptions
 
     recipe = Recipe.resolve(name, MENU)
-    if recipe.wants("task").table()["data"]["kind"] in fetchable():
+    if recipe.table()["data"]["kind"] in fetchable():
         return 0, {}
     task = recipe.wants("task").build(None)
     task.prepare(SILENT)

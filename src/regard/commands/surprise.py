@@ -31,4 +31,4 @@ class Inked:
             name = f"{least:g}–{most:g}" if most != float("inf") else f"over {least:g}"
             parts.append(self(name, -(least + 0.01) * 0.6931471805599453) if self.colours else f"{MARKS[place]} {name}")
             least = most
-        return "bits of surprise: " + "  ".join(parts) + "  (10 bits: one chance in 1,024)"
+        return "bits of surprise: " + "  ".join(parts) + "  (10 bits: 1 in 1,024)"

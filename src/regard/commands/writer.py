@@ -11,7 +11,7 @@ from regard.commands.surprise import Inked
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.tasks.language.generator import Chat, Generated, TextGenerator
+    from regard.tasks.language.generator import Chat, Chunk, Generated, TextGenerator
 
 SAID = {
     "length": "after {tokens:,} tokens; --tokens N writes more",
@@ -47,6 +47,7 @@ class Writer:
         made: list[Generated] = []
         alone = len(prompts) * how.samples == 1 and not how.json
         done: dict[int, Generated] = {}
+        chunks: dict[int, list[Chunk]] = {}
         events = self.generator.stream(
             prompts, how.tokens, samples=how.samples, stop=how.stop, slide=how.slide, first=self.count
         )
@@ -55,12 +56,15 @@ class Writer:
         for event in events:
             if isinstance(event, Chunk):
                 if alone:
-                    self._add(event.text, None if event.written is None else event.written.log_prob)
+                    self._add(event)
+                elif how.inked is not None:
+                    chunks.setdefault(event.place, []).append(event)
                 continue
             done[event[0]] = event[1]
             while len(made) in done:
-                made.append(done.pop(len(made)))
-                self._finish(made[-1], prompts, len(made) - 1, alone)
+                place = len(made)
+                made.append(done.pop(place))
+                self._finish(made[-1], prompts, place, None if alone else chunks.pop(place, []))
         self.count += len(prompts)
         return made
 
@@ -69,12 +73,18 @@ class Writer:
         if self.manner.echo and isinstance(prompt, str):
             _out(prompt)
 
-    def _add(self, text: str, log_prob: float | None) -> None:
-        inked = self.manner.inked
-        _out(text if inked is None or log_prob is None else inked(text, log_prob), plain=inked is None)
+    def _add(self, chunk: "Chunk") -> None:
+        inked, written = self.manner.inked, chunk.written
+        if inked is None or written is None:
+            _out(chunk.text)
+        else:
+            _out(inked(chunk.text, written.log_prob), plain=False)
 
-    def _finish(self, found: "Generated", prompts: "Sequence[str | Chat]", place: int, alone: bool) -> None:
-        how = self.manner
+    def _finish(
+        self, found: "Generated", prompts: "Sequence[str | Chat]", place: int, chunks: "list[Chunk] | None"
+    ) -> None:
+        """The end of a text that stands alone; else all of it, in chunks where they are coloured."""
+        how, alone = self.manner, chunks is None
         prompt, sample = divmod(place, how.samples)
         if how.json:
             return print(jsons.dumps(_row(found, sample), ensure_ascii=False), flush=True)
@@ -84,8 +94,8 @@ class Writer:
                 f"── text {self.count + prompt + 1:,}" + (f", sample {sample + 1:,}" if how.samples > 1 else "") + " ──"
             )
             self._begin(prompts[prompt])
-            for token in found.tokens if how.inked is not None else ():
-                self._add(token.text, token.log_prob)
+            for chunk in chunks or ():
+                self._add(chunk)
             if how.inked is None:
                 _out(found.text)
         _out("\n")

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from regard.decoding.checks import check_room, check_tokens
 from regard.decoding.draft import Draft
+from regard.decoding.job import Job, Line, Shortlist, never
 from regard.decoding.prefixes import numbered
 from regard.decoding.request import Event, Finished, Hypothesis, Request
-from regard.decoding.runner import Job, Runner, Shortlist, never
+from regard.decoding.runner import Runner
 from regard.decoding.search import Search
 from regard.decoding.speculative import Speculator
 from regard.decoding.workers import alone, side_by_side, stepped, workers
@@ -42,7 +43,8 @@ class Engine:
         check_room(search.hypotheses, self._words)
         self._job = Job(model, search, frozenset(stop_tokens), frozenset(forbidden), rows, shortlist, stopped)
         self._draft, self._count = draft, 0
-        self._runner = Runner(self._job, self._job.slots()) if draft is None else Speculator(self._job, draft)
+        slots = self._job.slots()
+        self._line: Line = Runner(self._job, slots) if draft is None else Speculator(self._job, draft)
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Event]:
         """Tokens as soon as they are written, and every request's hypotheses when it is done.
@@ -68,15 +70,15 @@ class Engine:
     def add(self, requests: Sequence[Request]) -> range:
         """Requests to be written beside those that are; the places their events will name, counted over all calls."""
         first = self._count
-        self._runner.add(numbered(requests, first))
+        self._line.add(numbered(requests, first))
         self._count = first + len(requests)
         return range(first, self._count)
 
     def step(self) -> list[Event]:
         """One more step of what was added; what it brought."""
-        return self._runner.step() if self._runner.busy else []
+        return self._line.step() if self._line.busy else []
 
     @property
     def busy(self) -> bool:
         """Whether anything that was added is not yet done."""
-        return self._runner.busy
+        return self._line.busy

@@ -6,9 +6,6 @@ chances, whatever the draft [Leviathan, Kalman & Matias 2023; Chen et al. 2023].
 many rows a step reads the weights once for all of them already.
 """
 
-from collections import deque
-from collections.abc import Iterable
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -17,10 +14,9 @@ from regard.decoding.checks import check_tokens
 from regard.decoding.choice import Choice
 from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.draft import Draft, Guesser, beginnings, uniform
-from regard.decoding.prefixes import Numbered
+from regard.decoding.job import Job, Line
 from regard.decoding.reading import all_logits, read
 from regard.decoding.request import Drafted, Event, Finished, Hypothesis, Token
-from regard.decoding.runner import Job, StoppedError
 from regard.decoding.sample import OneByOne, fallen
 from regard.decoding.search import Active, Search, not_numbers
 from regard.errors import InputError
@@ -35,10 +31,11 @@ def check_search(search: Search) -> None:
         )
 
 
-class Speculator:
+class Speculator(Line):
     """Texts one after another, several tokens a step."""
 
     def __init__(self, job: Job, draft: Draft) -> None:
+        super().__init__(job)
         check_search(job.search)
         if job.shortlist is not None:
             raise ValueError("a draft and a shortlist cannot be had together")
@@ -47,25 +44,17 @@ class Speculator:
             raise InputError(
                 f"the draft knows {known:,} tokens and the model writes {words:,}; both need one vocabulary"
             )
-        self.job, self._draft, self._waiting = job, draft, deque[Active]()
+        self._draft = draft
         self._steps = CompiledSteps(job.model, job.device), CompiledSteps(draft.model, job.device)
         self._choice = Choice(job.model.head, job.stop_tokens, job.forbidden)
         self._text: Text | None = None
 
     @property
-    def busy(self) -> bool:
-        """Whether anything is left to write."""
-        return bool(self._waiting) or self._text is not None
+    def _writing(self) -> bool:
+        return self._text is not None
 
-    def add(self, requests: Iterable[Numbered]) -> None:
-        """Requests with the place their events shall name; they are written in this order."""
-        self._waiting.extend([self.job.active(each) for each in requests])
-
-    @torch.inference_mode()
-    def step(self) -> list[Event]:
-        """What one more step of the model brings: a token at least."""
-        if self.job.stopped():
-            raise StoppedError
+    def _step(self) -> list[Event]:
+        """A token at least."""
         if self._text is None:
             self._text = self._begun(self._waiting.popleft())
         events = self._text.step()

@@ -7,10 +7,10 @@ from queue import SimpleQueue
 
 import torch
 
+from regard.decoding.job import Job, Line
 from regard.decoding.prefixes import Numbered
 from regard.decoding.request import Event
-from regard.decoding.runner import Job, Runner
-from regard.decoding.speculative import Speculator
+from regard.decoding.runner import Runner
 
 LEAST = 8  # requests: fewer are not shared out among threads, …
 LEAST_ROWS = 32  # … nor fewer hypotheses: threads that take a step together read all weights once
@@ -27,7 +27,7 @@ def alone(job: Job, requests: Sequence[Numbered]) -> Iterator[Event]:
     return stepped(Runner(job, job.slots(len(requests))), requests)
 
 
-def stepped(runner: Runner | Speculator, requests: Sequence[Numbered]) -> Iterator[Event]:
+def stepped(runner: Line, requests: Sequence[Numbered]) -> Iterator[Event]:
     """All events of one runner, as they come."""
     runner.add(requests)
     while runner.busy:

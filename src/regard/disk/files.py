@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from io import BufferedReader
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from regard.errors import InputError
 
 LONGEST = 255  # letters in the name of a file
 MOST_NAMES = 64  # files that a task keeps
+BLOCK = 1 << 16  # bytes for which room is made at once
 
 
 def place(name: str | Path) -> Path:
@@ -27,12 +29,21 @@ def read_bytes(path: Path, *, links: bool = False, deep: int = 0, most: int = LA
     """A small file: no link out of its folder, nothing endless."""
     with opened(path, most, links=links, deep=deep) as file:
         try:
-            content = file.read(most + 1)  # it may have grown since
+            content = _up_to(most + 1, file)  # it may have grown since
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     if len(content) > most:
         raise InputError(f"{path}: larger than it should be")
     return content
+
+
+def _up_to(most: int, file: BufferedReader) -> bytes:
+    """The same as `read(most)`, which would make room for all of that before it looks how much there is."""
+    blocks = list[bytes]()
+    while most and (block := file.read(min(most, BLOCK))):
+        blocks.append(block)
+        most -= len(block)
+    return b"".join(blocks)
 
 
 def read_text(path: Path, *, links: bool = False, most: int = LARGEST) -> str:

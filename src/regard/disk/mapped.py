@@ -39,6 +39,6 @@ def summed(path: Path) -> int:
     """Enough to notice a damage: nobody is to be kept from changing the cache on purpose."""
     total = 0
     with opened(path, ENDLESS) as file:
-        while block := file.read(1 << 20):
+        while block := file.read(1 << 16):
             total = crc32(block, total)
     return total

@@ -9,6 +9,7 @@ from regard.importing.harmless import HARMLESS, REFUSED, WHERE
 from regard.importing.settings import Settings
 from regard.recipe.errors import nearest
 
+VISION = ("vit", "deit", "resnet")  # which are read in the room of that name
 GELU = {"gelu_new": "tanh", "gelu_pytorch_tanh": "tanh", "gelu": "none"}
 SCALED = "Regard knows rotary positions of all pairs: default, linear, llama3"
 
@@ -17,10 +18,11 @@ def read_config(table: Mapping[str, Any], named: str) -> Design:
     """The design that a config.json asks for; what Regard cannot express is refused in a sentence."""
     family = table.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
-        hint = nearest(family, FAMILIES) if isinstance(family, str) else ""
+        known = [*FAMILIES, *VISION]
+        hint = nearest(family, known) if isinstance(family, str) else ""
         raise InputError(
             f"{named}: model_type: {str(family)[:60]!r} is not among the families that can be imported: "
-            f"{', '.join(FAMILIES)}{hint}"
+            f"{', '.join(known)}{hint}"
         )
     settings = Settings(table, named)
     _refuse(settings)
@@ -29,14 +31,19 @@ def read_config(table: Mapping[str, Any], named: str) -> Design:
     return design
 
 
-def _refuse(settings: Settings) -> None:
-    """What no family here has."""
+def refuse_strange(settings: Settings) -> None:
+    """What no family has, whatever it is for."""
     settings.must("quantization_config", why="its weights are rounded; import the model it was made from, or a GGUF")
     settings.must("auto_map", why="it brings code of its own, and none is ever run")
     settings.must("is_encoder_decoder", False)
     settings.must("add_cross_attention", False)
-    settings.must("is_decoder", True, False)
     settings.must("pruned_heads", {})
+
+
+def _refuse(settings: Settings) -> None:
+    """What no language model here has."""
+    refuse_strange(settings)
+    settings.must("is_decoder", True, False)
     for key in REFUSED:
         settings.must(key, False)
     kinds = settings.get("architectures")

@@ -38,3 +38,33 @@ REFUSED = (
     *("shared_expert_intermediate_size", "n_shared_experts", "first_k_dense_replace", "moe_layer_freq"),
     *("mlp_only_layers", "decoder_sparse_step", "num_nextn_predict_layers", "text_config", "vision_config"),
 )
+
+HARMLESS_VISION = {
+    # heads and parts that a classifier does not use
+    *("encoder_stride", "pooler_output_size", "pooler_act", "out_features", "out_indices", "stage_names"),
+}
+
+HARMLESS_PROCESSOR = {
+    # how a processor is called and hands over what it has made; colours are what images are made into here
+    *("image_processor_type", "feature_extractor_type", "processor_class", "_processor_class", "do_convert_rgb"),
+    *("data_format", "input_data_format", "return_tensors", "device", "disable_grouping", "_valid_processor_keys"),
+}
+
+HARMLESS_TIMM = {
+    # said beside the architecture, for people; the licence is of the card
+    *("num_features", "label_descriptions", "license", "library_name", "tags"),
+}
+
+HARMLESS_PRETRAINED = {
+    # where weights come from, what can be done with them, and what they were measured at
+    *("url", "file", "hf_hub_id", "hf_hub_filename", "source", "architecture", "tag", "custom_load", "license"),
+    *("description", "origin_url", "paper_name", "paper_ids", "notes", "label_descriptions"),
+    *("fixed_input_size", "min_input_size", "test_input_size", "test_crop_pct", "pool_size", "test_pool_size"),
+    *("first_conv", "classifier"),
+}
+
+HARMLESS_ARGS = {
+    # how numbers were drawn, and what is left out by chance while training, which a recipe says anew
+    *("weight_init", "fix_init", "zero_init_last", "drop_rate", "pos_drop_rate", "patch_drop_rate", "proj_drop_rate"),
+    *("attn_drop_rate", "drop_path_rate", "drop_block_rate", "dynamic_img_size"),
+}

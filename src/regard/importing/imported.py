@@ -7,10 +7,10 @@ from torch import Tensor
 
 from regard.datasets.tokenizer import Tokenizer
 from regard.errors import InputError, RecipeError
-from regard.importing.design import Design
 from regard.model.menu import MENU
 from regard.model.weights import named, shell
 from regard.recipe import Recipe
+from regard.tasks.classification.facts import Facts
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,25 @@ class Imported:
     """Whether a text begins with the tokenizer's `bos`, as in training; a chat template writes its own."""
 
 
-def complete(design: Design, name: str, source: str) -> tuple[dict[str, Any], dict[str, list[int]]]:
+@dataclass(frozen=True)
+class ImportedClassifier:
+    """A pretrained image classifier, complete: nothing of where it came from is needed any more."""
+
+    name: str
+    recipe: dict[str, Any]
+    """Tables with a complete [model]."""
+    weights: dict[str, Tensor] = field(repr=False)
+    """By the names of Regard's own model, in float32."""
+    facts: Facts
+    """Names of classes, and how images are made ready for it."""
+    origin: dict[str, Any]
+    """Family, files with their sha256, licence if one is named."""
+
+
+def complete(family: str, table: dict[str, Any], name: str, source: str) -> tuple[dict[str, Any], dict[str, list[int]]]:
     """The recipe with every default written out, and the shapes of its model's weights; nothing large is made."""
     try:
-        recipe = Recipe.check({"name": name, "about": f"{design.family}, imported", "model": design.model()}, MENU)
+        recipe = Recipe.check({"name": name, "about": f"{family}, imported", "model": table}, MENU)
         model = shell(recipe.model.build)
     except RecipeError as error:
         raise InputError(f"{source}: {error}") from error

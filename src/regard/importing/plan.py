@@ -48,6 +48,7 @@ class Use:
     target: str
     at: At
     turn: Turn
+    added: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,24 @@ class Plan:
 
     shapes: dict[str, Shape] = field(default_factory=dict)
     uses: dict[str, list[Use]] = field(default_factory=dict)
+    blanks: set[str] = field(default_factory=set)
 
-    def put(self, source: str, shape: Sequence[int], target: str, *at: int | slice, turn: Turn = same) -> None:
-        """One more use of a weight of the file."""
+    def put(
+        self,
+        source: str,
+        shape: Sequence[int],
+        target: str,
+        *at: int | slice,
+        turn: Turn = same,
+        added: bool = False,
+    ) -> None:
+        """One more use of a weight of the file; what is `added` has others below it."""
         self.shapes[source] = tuple(shape)
-        self.uses.setdefault(source, []).append(Use(target, at or (slice(None),), turn))
+        self.uses.setdefault(source, []).append(Use(target, at or (slice(None),), turn, added))
+
+    def blank(self, target: str) -> None:
+        """A weight of Regard's, or some of it, that no file has: zeros, which change no answer."""
+        self.blanks.add(target)
 
     def check(self, found: Mapping[str, Sequence[int]], named: str) -> None:
         """Refuse a file whose weights are not those that its config asks for."""
@@ -75,23 +89,26 @@ class Plan:
                 raise InputError(f"{named}: {name[:100]} is a weight that its config does not ask for")
 
     def fill(
-        self, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor], listener: Listener
+        self, shapes: Mapping[str, Sequence[int]], read: Callable[[str], Tensor], named: str, listener: Listener
     ) -> dict[str, Tensor]:
         """Regard's weights in float32, with one of the file's at a time beside them."""
         needed, here = 4 * sum(map(prod, shapes.values())), memory_here()
         if needed > here:
-            raise InputError(f"its weights take {needed / 2**30:.1f} GiB in float32, and there are {here / 2**30:.1f}")
-        made: dict[str, Tensor] = {}
+            raise InputError(
+                f"{named}: its weights take {needed / 2**30:.1f} GiB in float32, and there are {here / 2**30:.1f}"
+            )
+        made = {target: torch.zeros(tuple(shapes[target])) for target in self.blanks}
         for done, (source, uses) in enumerate(self.uses.items()):
             listener.at("reading the weights", done, len(self.uses))
             tensor = read(source)
             least, most = map(float, torch.aminmax(tensor))
             if not isfinite(least) or not isfinite(most):
-                raise InputError(f"{source[:100]}: holds what is no number (NaN or infinite)")
+                raise InputError(f"{named}: {source[:100]} holds what is no number (NaN or infinite)")
             for use in uses:
                 if use.target not in made:
                     made[use.target] = torch.empty(tuple(shapes[use.target]))
-                made[use.target][use.at].copy_(use.turn(tensor))
+                place = made[use.target][use.at]
+                place.add_(use.turn(tensor)) if use.added else place.copy_(use.turn(tensor))
         return {name: made[name] for name in shapes}
 
 

@@ -1,12 +1,12 @@
 """The config of another maker, read key by key: what nobody here asks for is refused by name, never passed over."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 from regard.errors import InputError
 
-MOST = 2**24
+MOST, MANY = 2**24, 64
 
 
 class Settings:
@@ -48,6 +48,31 @@ class Settings:
         if not isinstance(value, bool):
             raise self.refusal(key, value, "wanted true or false")
         return value
+
+    def pair(self, key: str, default: int | None = None) -> tuple[int, int]:
+        """A whole number for both sides, or one for each: rows and columns."""
+        value = self.get(key)
+        if isinstance(value, list) and len(value) == 2 and all(type(one) is int and 0 < one <= MOST for one in value):
+            return value[0], value[1]
+        side = self.count(key, default)
+        return side, side
+
+    def counts(self, key: str) -> list[int]:
+        """Several whole numbers from 1 on."""
+        value = self.get(key)
+        fine = isinstance(value, list) and 0 < len(value) <= MANY
+        if not fine or not all(type(one) is int and 0 < one <= MOST for one in value):
+            raise self.refusal(key, value, f"wanted up to {MANY} whole numbers from 1 on")
+        return [*value]
+
+    def figures(self, key: str, count: int, default: Sequence[float]) -> list[float]:
+        """So many numbers, or one for all of them."""
+        value = self.get(key)
+        value = list(default) if value is None else value
+        value = value if isinstance(value, list) else [value] * count
+        if len(value) != count or not all(type(one) in (int, float) and abs(one) <= 1e12 for one in value):
+            raise self.refusal(key, self.get(key), f"wanted {count} numbers, one a channel")
+        return [float(one) for one in value]
 
     def must(self, key: str, *allowed: Any, why: str = "") -> None:
         """Refuse any value but these, where one is said at all."""

@@ -99,7 +99,9 @@ class NoResidual(Residual):
 
     def skip(self, share: float) -> None:
         if share:
-            raise ValueError("stochastic_depth: without a way around no layer can be left out; choose residual pre or post")
+            raise ValueError(
+                "stochastic_depth: without a way around no layer can be left out; choose residual pre or post"
+            )
 
     def forward(self, x: Float[Tensor, "B T D"], sublayer: Sublayer) -> Float[Tensor, "B T D"]:
         out: Tensor = self.norm(self.drop(sublayer(x)))

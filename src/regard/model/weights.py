@@ -41,11 +41,10 @@ def stretched(weights: dict[str, Tensor], former: nn.Module, model: nn.Module) -
     """
     found, before = dict(weights), dict(former.named_modules())
     for name, part in model.named_modules():
-        old = before.get(name)
-        if isinstance(part, Learned) and isinstance(old, Learned) and part.grid and old.grid:
-            if part.grid != old.grid and part.grid.extra <= old.grid.extra:
-                table = f"{name}.table.weight"
-                found[table] = regrid(found[table], old.grid, part.grid)
+        old, table = before.get(name), f"{name}.table.weight"
+        grids = [each.grid for each in (old, part) if isinstance(each, Learned) and each.grid is not None]
+        if len(grids) == 2 and grids[0] != grids[1] and grids[0].extra >= grids[1].extra:
+            found[table] = regrid(found[table], *grids)
     return found
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.datasets.data import Data, Report, Split
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
+from regard.looking.scene import Scene
 from regard.model.assembly import Assembly
 from regard.recipe import Size
 from regard.tasks.evaluation import Evaluation, Table
@@ -151,6 +152,12 @@ class Task(ABC):
     @abstractmethod
     def answerer(self, model: Any, quick: bool = False) -> Any:
         """A trained model, ready to answer as the recipe says; `quick` as for an exam of that kind."""
+
+    def scene(self, answerer: Any, text: str, target: str = "", tokens: int = 0) -> Scene:
+        """What a model reads and writes for one input, to be looked at; `target` is what it is to have written, and
+        `tokens` how many it is to write."""
+        kind = type(self).__name__.lower()
+        raise InputError(f"a task of its own has to say what there is to look at ({kind} does not): Task.scene")
 
     @abstractmethod
     def evaluate(self, answerer: Any, exam: Exam) -> Evaluation | None:

@@ -2,8 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import isfinite
 from typing import Any
 
@@ -16,6 +16,7 @@ from regard.model.mechanism import auxiliary_loss
 from regard.model.weights import fit, named
 from regard.tasks.task import Task
 from regard.training.events import Step
+from regard.training.leaving import Exits, LeftError
 from regard.training.optimizer import parameters
 from regard.training.parallel import Processes
 from regard.training.settings import TrainingOptions
@@ -59,16 +60,21 @@ class Learner:
         self.names = {id(p): name for name, p in self.model.named_parameters()}
         self.averages = {name: t.detach().clone() for name, t in self._named()} if settings.ema else {}
         self._carry(task.carried(self.model))
+        self._exits = Exits(self.model, machine.compile) if processes.size == 1 else None  # several go together
 
     def close(self) -> None:
         self.processes.release(self.losses)
+        if self._exits is not None:
+            self._exits.close()
 
-    def step(self, number: int) -> Step:
-        """Learn from the batches of one step. Nothing is changed if anything is not a number."""
+    def step(self, number: int, leave: Callable[[], bool] = lambda: False) -> Step:
+        """Learn from the batches of one step. Nothing is changed if anything is not a number, or if somebody wants to
+        `leave` it: that is a LeftError."""
         start = time.perf_counter()
         batches = [self.batches[number * self.settings.accumulate + i] for i in range(self.settings.accumulate)]
         predictions = sum(batch.predictions for batch in batches)
-        plain = self._within_memory(number, batches, predictions)
+        with self._left_by(leave):
+            plain = self._within_memory(number, batches, predictions)
         norm = float(nn.utils.clip_grad_norm_(parameters(self.model), self.settings.max_grad_norm or float("inf")))
         loss = self.processes.sum(plain) / predictions
         if not isfinite(loss) or not isfinite(norm):
@@ -84,6 +90,25 @@ class Learner:
         self._average(number)
         size = sum(batch.size for batch in batches)
         return Step(number + 1, loss, size, predictions, time.perf_counter() - start, factor, norm)
+
+    @contextmanager
+    def _left_by(self, leave: Callable[[], bool]) -> Iterator[None]:
+        """What a step changes on its way is put back where it is left."""
+        if self._exits is None:
+            yield
+            return
+        learnt = {name: held for name, held in self._named() if not isinstance(held, nn.Parameter)}
+        before = {name: held.clone() for name, held in learnt.items()}
+        carried = self.task.carried(self.model)
+        try:
+            with self._exits.open(leave):
+                yield
+        except LeftError:
+            self._forget()
+            for name, held in learnt.items():
+                held.copy_(before[name])
+            self._carry(carried)
+            raise
 
     def _within_memory(self, number: int, batches: list[Any], predictions: int) -> Tensor:
         """The gradients; if there is no room for them, nothing has been changed yet and all can be saved."""

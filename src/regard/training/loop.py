@@ -1,6 +1,7 @@
 """The training loop: one generator of what happens."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from time import monotonic
@@ -16,6 +17,7 @@ from regard.run import Checkpoint, Run
 from regard.tasks.task import Exam
 from regard.training.events import Ended, Event, Saved, Started, Step, Validated
 from regard.training.learner import Learner
+from regard.training.leaving import LeftError
 from regard.training.stop import Stop
 
 FIRST = 45.0  # seconds after which something is saved, whatever the recipe says
@@ -106,11 +108,12 @@ class Loop:
                 yield from self._save()
                 if progress.saved != before:  # saving takes its time, in which somebody may have asked to stop
                     continue
-            yield self._step()
+            with suppress(LeftError):  # it is taken again when this is resumed
+                yield self._step()
 
     def _step(self) -> Step:
         try:
-            step = self.learner.step(self.progress.step)
+            step = self.learner.step(self.progress.step, self.stop.overdue)
         except DivergedError as error:
             if error.usable:  # a state that gives no loss would give no answers
                 list(self._save())

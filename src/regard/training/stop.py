@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from signal import SIGHUP, SIGINT, SIGTERM
+from time import monotonic
 from types import FrameType
 from typing import Any
 
 HEARD = (SIGINT, SIGTERM, SIGHUP)
+PATIENCE = 1.0  # seconds that a step may still take once somebody has asked
 
 
 class Interrupted(KeyboardInterrupt):
@@ -29,10 +31,16 @@ class Stop:
     """Whether there is something to save and somebody who will; before that, to be asked is to be interrupted."""
     by: int = 0
     """The signal that asked first; 0 where it was a call."""
+    since: float = 0.0
+    """When that was."""
     _old: dict[int, Any] = field(default_factory=dict, repr=False)
 
     def __call__(self) -> bool:
         return self.asked
+
+    def overdue(self) -> bool:
+        """Whether it was asked for so long ago that nobody should wait for the end of a step."""
+        return self.asked and monotonic() - self.since > PATIENCE
 
     @property
     def code(self) -> int:
@@ -40,9 +48,10 @@ class Stop:
         return 128 + (self.by or SIGINT)
 
     def ask(self, number: int) -> None:
-        """End after this step, with everything saved; at once while there is nothing to save."""
+        """End after this step, or inside a long one, with everything saved; at once while there is nothing to save."""
         if not self.heeded:
             raise Interrupted(number)
+        self.since = self.since if self.asked else monotonic()
         self.asked, self.by = True, self.by or number
 
     @contextmanager

@@ -18,7 +18,7 @@ from heard import Heard
 from painted import classes, colour, image, tarred, tree, zipped
 
 from regard.datasets.data import SPLITS, Report
-from regard.datasets.images import ImageFolder
+from regard.datasets.images import ImageFolder, zips
 from regard.datasets.images.sources import Source
 from regard.datasets.images.tars import Tar
 from regard.datasets.images.zips import Zip
@@ -140,24 +140,32 @@ def test_archives_name_no_more_than_can_be_held(
 ) -> None:
     path = write(tmp_path / "many", classes("a", "b", count=10))
     monkeypatch.setattr("regard.datasets.images.sources.MOST_NAMES", 19)
-    with pytest.raises(InputError, match=r"many: more than 19 names in it; name a part of it$"):
+    with pytest.raises(InputError, match=r"many: more than 19 names in it, or too long ones; name a part of it$"):
         list(kind(Path(path)).entries())
     monkeypatch.setattr("regard.datasets.images.sources.MOST_NAMES", 20)
     assert len(list(kind(Path(path)).entries())) == 20
 
 
-def test_a_list_without_end_is_not_held(tmp_path: Path) -> None:
-    """A zip of which nearly all is a list: what is no image takes no memory worth the name."""
-    line = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"/"
-    count = 1_000
-    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 9, 9, len(line) * count, 0, 0)
-    (tmp_path / "list.zip").write_bytes(line * count + end)
-    tracemalloc.start()
-    try:
-        assert list(Zip(tmp_path / "list.zip").entries()) == []
-        assert tracemalloc.get_traced_memory()[1] < 2**18
-    finally:
-        tracemalloc.stop()
+def test_names_are_not_held_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = classes("a", "b", count=3) | {f"a/{'x' * 5000}.png": image(9), f"{'y' * 3000}.txt": b""}
+    path, report = tarred(tmp_path / "x.tar", files, folders=("z" * 2000,)), Report()
+    assert len(found(path, report)) == 6
+    assert report.count("with a name of over 1,024 letters") == 1
+    assert len(str(report)) < 4000
+    monkeypatch.setattr("regard.datasets.images.sources.MOST_LETTERS", 2000)
+    with pytest.raises(InputError, match="or too long ones; name a part of it$"):
+        found(path)
+
+
+def test_a_list_without_end_is_read_a_line_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A zip may be all list: nothing of it is held, and no more is read than is asked for."""
+    line = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0) + b"a/b.png"
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 9, 9, len(line) * 10_000, 0, 0)
+    (tmp_path / "list.zip").write_bytes(line * 10_000 + end)
+    read, real = list[int](), zips._line
+    monkeypatch.setattr(zips, "_line", lambda file, place: read.append(place) or real(file, place))
+    assert [next(Zip(tmp_path / "list.zip").entries()).name for _ in range(2)] == ["a/b.png"] * 2
+    assert read == [0, 0]
 
 
 def test_a_head_without_end_is_not_held(tmp_path: Path) -> None:
@@ -184,7 +192,7 @@ def test_a_packed_archive_of_many_zeros_is_given_up(tmp_path: Path, monkeypatch:
 
 
 def test_an_entry_unpacks_to_what_it_says_and_no_more(tmp_path: Path) -> None:
-    path = Path(zipped(tmp_path / "x.zip", classes("a", "b", count=3) | {"a/bomb.png": bytes(50 << 20)}))
+    path = Path(zipped(tmp_path / "x.zip", classes("a", "b", count=3) | {"a/bomb.png": bytes(8 << 20)}))
     content = bytearray(path.read_bytes())
     place = content.rindex(b"PK\x01\x02", 0, content.rindex(b"a/bomb.png"))
     content[place + 24 : place + 28] = struct.pack("<L", 100)
@@ -197,6 +205,18 @@ def test_an_entry_unpacks_to_what_it_says_and_no_more(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert report.left_out["broken"].first == ["a/bomb.png"]
+
+
+def test_an_entry_is_what_its_archive_says(tmp_path: Path) -> None:
+    """One byte of colour that changed in a stored image: nothing but the sum would tell."""
+    files = classes("a", "b", count=3) | {"a/odd.bmp": image(5, "BMP")}
+    path = Path(zipped(tmp_path / "x.zip", files, zipfile.ZIP_STORED))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"BM") + 54] ^= 1
+    path.write_bytes(content)
+    report = Report()
+    assert len(found(path, report)) == 6
+    assert report.left_out["broken"].first == ["a/odd.bmp"]
 
 
 def test_huge_entries_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,7 +183,7 @@ def test_what_is_wrong_is_left_out_counted_and_named(tmp_path: Path) -> None:
     }
     assert report.notes == [
         "no images in the class folder 'bird'",
-        "1 files passed over that are no images by their names (notes.txt)",
+        "1 file passed over that is no image by its name (notes.txt)",
     ]
     assert (report.read, report.kept, report.dropped) == (28, 20, 8)
 
@@ -250,7 +250,10 @@ def test_names_that_lead_nowhere_are_told(tmp_path: Path) -> None:
 
 def test_names_without_end_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.datasets.images.sources.MOST_NAMES", 9)
-    refused(ImageFolder(train=tree(tmp_path, classes("a", "b"))), "more than 9 names in it; name a part of it")
+    refused(
+        ImageFolder(train=tree(tmp_path, classes("a", "b"))),
+        "more than 9 names in it, or too long ones; name a part of it",
+    )
 
 
 def test_odd_names_are_read_and_give_no_orders(tmp_path: Path) -> None:

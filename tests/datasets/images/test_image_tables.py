@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,27 @@ def test_parquet_that_holds_no_images_is_refused(tmp_path: Path, monkeypatch: py
     refused(tmp_path / "cut.parquet", "cut.parquet: cannot be read: ")
     monkeypatch.setattr("regard.datasets.images.tables.MOST_GROUP", 10)
     refused(tmp_path / "x.parquet", "a group of its rows is over .* GiB; write smaller ones")
+
+
+def test_spoilt_parquet_is_read_or_refused_and_nothing_else(tmp_path: Path) -> None:
+    dice, came = random.Random(7), list[int]()
+    whole = parquet(tmp_path / "x.parquet", [{**row, "label": f"ö{row['label']}"} for row in rows(6)]).read_bytes()
+    assert "ö1".encode() in whole
+    cases = [whole.replace("ö".encode(), b"\xff\xff")]
+    for _ in range(25):
+        spoilt = bytearray(whole)
+        for _ in range(dice.randint(1, 4)):
+            spoilt[dice.randrange(4, len(spoilt))] = dice.randrange(256)
+        cases.append(bytes(spoilt))
+    for content in cases:
+        (tmp_path / "spoilt.parquet").write_bytes(content)
+        try:
+            came.append(len(found(tmp_path / "spoilt.parquet")))
+        except InputError as error:
+            came.append(-1 - str(error).count("\n"))
+    assert came[0] == -1
+    assert max(came) == 6
+    assert min(came) >= -2
 
 
 def test_without_pyarrow_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

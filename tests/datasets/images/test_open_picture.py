@@ -153,6 +153,13 @@ def test_a_bomb_is_refused_by_its_head(size: tuple[int, int]) -> None:
     assert refused.value.why == "over 50 million pixels"
 
 
+def test_a_bomb_inside_an_icon_is_refused_too() -> None:
+    inner = bomb(10_000, 10_000)
+    head = struct.pack("<3H4B2H2L", 0, 1, 1, 64, 64, 0, 0, 1, 32, len(inner), 22)
+    with pytest.raises(UnreadError, match=r"^bomb.ico: over 50 million pixels"):
+        open_picture(head + inner, "bomb.ico")
+
+
 def test_files_are_opened_at_the_door(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(image(5))
     (tmp_path / "link.png").symlink_to("a.png")

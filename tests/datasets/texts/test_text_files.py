@@ -53,6 +53,13 @@ def test_without_a_share_nothing_is_held_out(tmp_path: Path) -> None:
     assert not data.has("test")
 
 
+def test_a_paragraph_that_does_not_end_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.datasets.texts.sources.LONGEST", 30)
+    path = put(tmp_path / "long.txt", "one two\n" * 9 + "\nlast\n")
+    found = documents(TextFiles(train=path, documents="paragraph", valid_share=0.0), "train")
+    assert found == {1: "\n".join(["one two"] * 4), 5: "\n".join(["one two"] * 4), 9: "one two", 11: "last"}
+
+
 @pytest.mark.parametrize(
     ("unit", "found"),
     [

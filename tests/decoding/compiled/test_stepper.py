@@ -15,7 +15,7 @@ from regard.decoding.compiled import stepper as room
 from regard.decoding.compiled.machine_code import Code
 from regard.decoding.compiled.stepper import Stepper
 from regard.model.quantize import quantize
-from regard.model.watch import watch
+from regard.model.watch import silenced, watch
 
 MARK = 777.0
 
@@ -142,12 +142,14 @@ def test_a_changed_weight_is_seen(code: Code) -> None:
     assert stepper.step(tokens(3, 1, 7), begun(model), model.head) is None
 
 
-def test_who_watches_sees_torch(code: Code) -> None:
+def test_who_watches_or_switches_heads_off_sees_torch(code: Code) -> None:
     model = language_model()
     memory, stepper = begun(model), Stepper(code, model)
     with watch(model):
         assert stepper.step(tokens(3, 1), memory, None) is None
         assert memory.length == 5
+    with silenced(model, {"decoder.layers.0.attention": [0]}):
+        assert stepper.step(tokens(3, 1), memory, None) is None
     assert stepper.step(tokens(3, 1), memory, None) is not None
 
 

@@ -13,7 +13,7 @@ from regard.errors import InputError, RecipeError
 from regard.model.assembly import LanguageModel
 from regard.model.build import build
 from regard.recipe import Recipe
-from regard.tasks.language import Language
+from regard.tasks.language import Language, loss
 from regard.tasks.language.batches import TextBatch, window_batch
 from regard.tasks.language.loss import Reader, surprises
 from regard.tasks.task import Batch, Batches, Exam
@@ -46,12 +46,17 @@ def test_batches_are_what_the_loop_can_learn_from(text: Path) -> None:
     assert sum(half.predictions for half in halves) == 60
 
 
-def test_every_token_is_a_label_in_every_epoch_but_at_the_ends(text: Path) -> None:
+@pytest.mark.parametrize("held", [2**20, 10], ids=["shuffled", "reckoned"])
+def test_every_token_is_a_label_in_every_epoch_but_at_the_ends(
+    held: int, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regard.datasets.order.HELD", held)
     task, _ = prepared(text)
     stream, windows = task._streams["train"], task.batches(3)
     for epoch in range(2):
-        batches = [windows[epoch * len(windows) + n] for n in range(len(windows))]
-        starts = np.concatenate([windows._epoch(epoch)[n * 5 : n * 5 + 5] for n in range(len(windows))])
+        steps = range(epoch * len(windows), (epoch + 1) * len(windows))
+        batches = [windows[step] for step in steps]
+        starts = np.concatenate([windows.starts(step) for step in steps])
         assert len(set(starts.tolist())) == len(starts) == sum(len(batch.inputs) for batch in batches)
         assert len(np.unique(starts % 12)) == 1
         covered = len(starts) * 12
@@ -131,11 +136,13 @@ def test_an_evaluation_reads_every_token_once(stack: str, stride: int, text: Pat
     total = 0.0
     step = stride or 12
     ids = torch.from_numpy(stream.ids(np.arange(len(stream))))
-    for place in range(1, len(ids)):  # by hand: the first window that has it, the last one reaching to the end
-        start = max(0, -(-(place - 12) // step) * step)
-        start = min(start, max(0, len(ids) - 1 - 12))
+    places = torch.arange(1, len(ids))  # by hand: the first window that has it, the last one reaching to the end
+    starts = (-(-(places - 12) // step) * step).clamp(0, max(0, len(ids) - 1 - 12))
+    for seen in (places - starts).unique():
+        some = (places - starts == seen).nonzero().flatten()
         with torch.no_grad():
-            total -= float(model(ids[None, start:place])[0, -1].log_softmax(-1)[ids[place]])
+            said = model(ids[starts[some, None] + torch.arange(int(seen))])[:, -1].log_softmax(-1)
+        total -= float(said.gather(1, ids[places[some], None]).sum())
     assert nats == pytest.approx(total, rel=1e-4)
     stops_early(task, model)
 
@@ -167,6 +174,28 @@ def test_a_text_of_several_lanes_is_all_read(text: Path) -> None:
     found = Reader(12, 12, carries=True).read(model, task._streams["train"])
     assert found is not None
     assert len(task._streams["train"]) - 1 - found.tokens < 32
+
+
+def test_a_window_wider_than_any_text_costs_no_more_than_the_text(text: Path) -> None:
+    task, model = prepared(text)
+    stream = task._streams["valid"]
+    whole, wider = (Reader(width, width).read(model, stream) for width in (len(stream), 10**15))
+    assert whole is not None
+    assert whole == wider
+
+
+def test_large_models_read_less_at_a_time(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who wants it to end is heard soon; the figures stay what they are."""
+    task, model = prepared(text)
+    stream, asked = task._streams["valid"], list[int]()
+    few = Reader(12, 12).read(model, stream, stopped=lambda: bool(asked.append(1)))
+    monkeypatch.setattr(loss, "WORK", 12 * sum(parameter.numel() for parameter in model.parameters()))
+    often, asked = asked, []
+    many = Reader(12, 12).read(model, stream, stopped=lambda: bool(asked.append(1)))
+    assert len(asked) > 10 * len(often) > 0
+    assert few is not None
+    assert many is not None
+    assert (many.tokens, many.total) == (few.tokens, pytest.approx(few.total, rel=1e-6))
 
 
 def test_bits_compare_vocabularies(text: Path) -> None:

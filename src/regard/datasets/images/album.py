@@ -14,7 +14,7 @@ from regard.errors import InputError
 from regard.listener import Listener
 
 FINDING, READING = "looking for images", "reading the images"
-EVERY = 256  # images between two words to the listener
+EVERY, SHOWN = 256, 2  # images between two words to the listener, and names of files that are none
 
 
 class Album:
@@ -91,8 +91,8 @@ class Album:
 
     def notes(self) -> list[str]:
         """What else was found."""
-        others = [name for source in self.sources for name in source.others]
-        if not others:
-            return []
-        more = ", …" if len(others) > 2 else ""
-        return [f"{len(others):,} files passed over that are no images by their names ({', '.join(others[:2])}{more})"]
+        first = [name for source in self.sources for name in source.others][:SHOWN]
+        total = sum(source.passed_over for source in self.sources)
+        more = ", …" if total > len(first) else ""
+        said = f"passed over that {'is no image by its name' if total == 1 else 'are no images by their names'}"
+        return [f"{total:,} {'file' if total == 1 else 'files'} {said} ({', '.join(first)}{more})"] if total else []

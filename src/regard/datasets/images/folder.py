@@ -12,7 +12,7 @@ from regard.datasets.files.named import FileNames, TestFiles, TestShare, ValidFi
 from regard.datasets.images.album import Album
 from regard.datasets.images.deal import HELD, NO_CLASS, Dealer
 from regard.datasets.images.find import find
-from regard.datasets.images.images import Images, some
+from regard.datasets.images.images import ANY, Images, some
 from regard.datasets.images.picture import Picture, UnreadError, open_picture
 from regard.datasets.images.sources import Entry
 from regard.errors import InputError
@@ -80,7 +80,7 @@ class ImageFolder(Images):
 
     def numbered(self, split: Split, report: Report) -> Iterator[tuple[int, Picture]]:
         album, fates = self._album(split), self._dealer.fates(split)
-        report.files, report.rows_before, report.unit = self.files(split), album.before, "image"
+        report.files, report.rows_before, report.unit = self.files(split), list(album.before), "image"
         report.out_of = "train" if self._dealer.is_held_out(split) else ""
         wanted = [entry for entry, why in fates if not why]
         for entry, why in fates:
@@ -109,6 +109,9 @@ class ImageFolder(Images):
 
     # --- the files themselves ---------------------------------------------------------------------------------------
 
+    def has(self, split: Split) -> bool:
+        return bool(self.named[split] or self.named["train"]) and super().has(split)
+
     def look(self, listener: Listener) -> None:
         for split in SPLITS:
             self._album(split, listener)
@@ -119,7 +122,7 @@ class ImageFolder(Images):
         for split in SPLITS:
             if (split == "train" or self.named[split]) and not self._dealer.kept(split):
                 raise InputError(self._nothing(split))
-        if len(self.classes) < 2:
+        if self.labelled and len(self.classes) < 2:
             raise InputError(
                 f"{', '.join(self.named['train'])}: all images are of one class ({self.classes[0]!r})\n"
                 "wanted are two classes or more, each in a folder of its own"
@@ -128,7 +131,8 @@ class ImageFolder(Images):
     def _nothing(self, split: Split) -> str:
         named, fates = ", ".join(self.named[split]), self._dealer.fates(split)
         if not fates:
-            return f"{named}: no {split} images in it; wanted are folders of images, one for each class"
+            wanted = "; wanted are folders of images, one for each class" if self.labelled else ""
+            return f"{named}: no {split} images in it{wanted}"
         if all(why == NO_CLASS for _, why in fates):
             return f"{named}: no class folders in it; put the images of each class into a folder of its own"
         report, album = Report(files=self.files(split)), self._album(split)
@@ -157,7 +161,9 @@ class ImageFolder(Images):
         if not names:
             raise InputError("data.train: no images to learn from; name a folder: data.train=FOLDER")
         if names not in self._albums:
-            self._albums[names] = Album(find(names, *self.columns, self.keys[key]), listener)
+            self._albums[names] = album = Album(find(names, *self.columns, self.keys[key]), listener)
+            for entry in [] if self.labelled else album.entries:
+                entry.label = ANY
         return self._albums[names]
 
     def _notes(self, split: Split) -> list[str]:
@@ -165,6 +171,8 @@ class ImageFolder(Images):
         if split != "train":
             return []
         album = self._album(split)
+        if not self.labelled:
+            return album.notes()
         empty = [label for each in ("", "train") for label in album.empty.get(each, [])]
         return [
             *([f"no images in the class {'folder' if len(empty) == 1 else 'folders'} {some(empty)}"] if empty else []),

@@ -11,10 +11,14 @@ from regard.listener import Listener
 
 EVEN = 1.5  # classes that differ by less than this factor are alike enough
 SHOWN = 3
+ANY = "image"  # the one class of images that are not told apart
 
 
 class Images(Data[Picture], ABC):
     """Images in three splits that share none, each of one class."""
+
+    labelled: bool = True
+    """Whether it matters what each shows; a task that does not ask takes images of no class, too."""
 
     @property
     @abstractmethod

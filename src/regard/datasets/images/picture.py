@@ -66,10 +66,11 @@ def open_picture(image: Path | bytes, named: str = "") -> PixelArray:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd and can be read is read
+            warnings.simplefilter("error", Image.DecompressionBombWarning)  # an icon may hold another image
             return _decoded(content, named)
     except InputError:
         raise
-    except Image.DecompressionBombError as error:
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise UnreadError(named, HUGE) from error
     except UnidentifiedImageError as error:
         raise UnreadError(named, NO_IMAGE) from error

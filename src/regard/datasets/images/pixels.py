@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from regard.datasets.data import Report, Split, short_hash
 from regard.datasets.images.fit import Fit, Shape, fitted
-from regard.datasets.images.images import Images, note_classes
+from regard.datasets.images.images import ANY, Images, note_classes
 from regard.datasets.images.picture import open_picture
 from regard.disk import read_json
 from regard.disk.cache import bound, cache, discard, used, workshop
@@ -71,10 +71,11 @@ def pixels(  # noqa: PLR0917  (an order of six parts, and who wants to know)
     """The images of a split, ready to be learnt from; from the cache if nothing has changed.
 
     What becomes of each goes into the report. `classes` are those whose places are the labels: those of the data's own
-    training images, unless a model has learnt others. Images that show none of them are left out.
+    training images, unless a model has learnt others. Images that show none of them are left out; where images are not
+    told apart, none is.
     """
     images.look(listener)
-    known = tuple(images.classes if classes is None else classes)
+    known = tuple(images.classes if classes is None else classes) if images.labelled else (ANY,)
     made = _Order(images, split, shape, channels, fit, known)
     folder = cache("pixels") / made.name
     used(folder)
@@ -155,7 +156,7 @@ def _decode(made: _Order, part: Path, listener: Listener) -> Report:
     with ExitStack() as files:
         pixels, names = (files.enter_context((part / name).open("wb")) for name in (IMAGES, NAMES))
         for number, picture in images.numbered(split, report):
-            place = places.get(picture.label)
+            place = places.get(picture.label) if images.labelled else 0
             if place is None:
                 report.drop_kept(UNKNOWN, number, picture.name)
             else:
@@ -166,6 +167,8 @@ def _decode(made: _Order, part: Path, listener: Listener) -> Report:
                 listener.at(work, report.read, total)
         for name, numbers in ((LABELS, labels), (ENDS, ends)):
             files.enter_context((part / name).open("wb")).write(numbers.tobytes())
+    if not images.labelled:
+        return report
     counts = np.bincount(np.array(labels, np.int64), minlength=len(places))
     _refuse_unlearnt(made, counts)
     note_classes(report, dict(zip(made.classes, counts.tolist(), strict=True)), split)

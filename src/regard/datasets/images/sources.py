@@ -11,10 +11,11 @@ from regard.datasets.images.picture import UnreadError, endings
 from regard.datasets.lines import one_line
 from regard.errors import InputError
 
-MOST_NAMES = 1_500_000  # that are looked at in one source: an archive can name billions
+MOST_NAMES, MOST_LETTERS, LONGEST = 1_500_000, 2**28, 1024  # an archive can name billions, and each without end
+FIRST = 3  # names of files passed over that are shown
 NOT_UTF8, OUTSIDE = "with a name that is not UTF-8", "with a name that leads out of its archive"
 LINK, NO_FILE = "a link in an archive, which is not followed", "in no plain file"
-NOT_READ = "not to be read"
+NOT_READ, TOO_LONG = "not to be read", f"with a name of over {LONGEST:,} letters"
 
 
 @dataclass(slots=True)
@@ -45,7 +46,10 @@ class Source(ABC):
         self.folders: set[str] = set()
         """All folders that were seen by `entries`, also those without images."""
         self.others: list[str] = []
-        """Names of files that are no images by their endings."""
+        """Names of the first files that are no images by their endings."""
+        self.passed_over = 0
+        """How many such files there are."""
+        self._letters = 0
 
     @abstractmethod
     def entries(self) -> Iterator[Entry]:
@@ -64,10 +68,16 @@ class Source(ABC):
         """Whether it says itself what each image shows; else the names of folders do."""
         return False
 
-    def counted(self, number: int) -> None:
+    def counted(self, number: int, name: str = "") -> None:
         """Refuse to look at names without end."""
-        if number > MOST_NAMES:
-            raise InputError(f"{self.path}: more than {MOST_NAMES:,} names in it; name a part of it")
+        self._letters += min(len(name), LONGEST)
+        if number > MOST_NAMES or self._letters > MOST_LETTERS:
+            raise InputError(f"{self.path}: more than {MOST_NAMES:,} names in it, or too long ones; name a part of it")
+
+    def saw_folder(self, name: str) -> None:
+        """One more folder, with or without images."""
+        if len(name) <= LONGEST:
+            self.folders.add(name.removeprefix("./").rstrip("/"))
 
     def listed(self, name: str, at: int = 0, size: int = 0, bad: str = "") -> Iterator[Entry]:
         """An entry by its name inside the source, unless it is hidden, or is no image by its name."""
@@ -76,10 +86,13 @@ class Source(ABC):
             return
         plain = "/".join(parts)
         if os.path.splitext(plain)[1].lower() not in endings():
-            self.others.append(shown(plain))
+            self.passed_over += 1
+            self.others += [shown(plain[:LONGEST])] if len(self.others) < FIRST else []
             return
         if ".." in parts or name.startswith("/") or "\0" in name:
             bad = OUTSIDE
+        if len(plain) > LONGEST:
+            plain, bad = f"{plain[:LONGEST]}…", TOO_LONG
         yield Entry(plain, at, size, bad=bad if is_text(plain) else NOT_UTF8)
 
 

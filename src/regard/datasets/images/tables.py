@@ -11,7 +11,7 @@ from regard.datasets.files.sources import FIRST
 from regard.datasets.files.tables import Csv, Tsv
 from regard.datasets.images.layout import SPLIT_FOLDERS
 from regard.datasets.images.picture import LARGE, MOST_BYTES, UnreadError
-from regard.datasets.images.sources import NOT_READ, Content, Entry, Source, is_text, shown
+from regard.datasets.images.sources import LONGEST, NOT_READ, Content, Entry, Source, is_text, shown
 from regard.disk import json_value, read_bytes
 from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
@@ -42,7 +42,7 @@ class FileTable(Source):
         for number, cells in table.records():
             if named and cells == first:
                 continue
-            self.counted(number)
+            self.counted(number, "".join(cells))
             if isinstance(cells, str) or len(cells) <= max(image, label) or not cells[image].strip():
                 yield Entry(f"line {number}", number, bad=NO_IMAGE)
             else:
@@ -88,8 +88,10 @@ class Parquet(Source):
                 paths = batch.column(image).field("path").to_pylist() if named else [None] * len(batch)
                 for shows, path in zip(batch.column(label).to_pylist(), paths, strict=True):
                     number += 1
-                    self.counted(number)
-                    called = f"row {number}" + (f" ({path})" if isinstance(path, str) and is_text(path) else "")
+                    called = f"row {number}" + (
+                        f" ({path[:LONGEST]})" if isinstance(path, str) and is_text(path) else ""
+                    )
+                    self.counted(number, called)
                     yield Entry(called, number, label=_label(shows, names), split=self.split)
 
     def contents(self, wanted: Iterable[Entry]) -> Iterator[Content]:
@@ -137,7 +139,9 @@ class Parquet(Source):
                         f"{self.path}: a group of its rows is over {MOST_GROUP >> 30} GiB; write smaller ones"
                     )
                 yield table
-            except (ArrowException, OSError) as error:
+            except InputError:
+                raise
+            except (ArrowException, OSError, ValueError) as error:  # a name that is no text is a ValueError
                 raise InputError(f"{self.path}: cannot be read: {str(error).splitlines()[0][:200]}") from error
 
 

@@ -28,11 +28,11 @@ class Tar(Source):
             while (member := archive.next()) is not None:
                 archive.members = []  # type: ignore[attr-defined]  # else all are held
                 number += 1
-                self.counted(number)
+                self.counted(number, member.name)
                 if member.offset_data + member.size > MOST_UNPACKED:
                     raise InputError(f"{self.path}: more than {MOST_UNPACKED >> 30} GiB in it; unpack a part of it")
                 if member.isdir():
-                    self.folders.add(member.name.removeprefix("./"))
+                    self.saw_folder(member.name)
                     continue
                 linked = member.issym() or member.islnk()
                 plain = member.isreg() and not member.issparse()

@@ -26,8 +26,8 @@ class Tree(Source):
             deeper = list[str]()
             for each in inside:
                 number += 1
-                self.counted(number)
                 name = f"{folder}/{each.name}" if folder else each.name
+                self.counted(number, name)
                 if _is(each.is_dir):
                     if is_text(name) and not each.name.startswith("."):
                         (linked if each.is_symlink() else deeper).append(name)
@@ -50,7 +50,7 @@ class Tree(Source):
         except OSError as error:
             raise InputError(f"{path}: cannot be looked into: {error.strerror or error}") from error
         if folder:
-            self.folders.add(folder)
+            self.saw_folder(folder)
         return inside
 
     def contents(self, wanted: Iterable[Entry]) -> Iterator[Content]:

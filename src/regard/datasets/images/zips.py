@@ -56,10 +56,10 @@ class Zip(Source):
             number = 0
             while place < end:
                 number += 1
-                self.counted(number)
                 line = _line(file, place)
+                self.counted(number, line.name)
                 if line.name.endswith("/"):
-                    self.folders.add(line.name.rstrip("/"))
+                    self.saw_folder(line.name)
                 else:
                     yield from self.listed(line.name, place, line.size, line.bad())
                 place = line.next

@@ -46,7 +46,7 @@ def _expanded(name: str, key: str) -> list[Path]:
         raise InputError(f"{name}: no plain file; data are read more than once, so write them to a file first")
     folder = Path(name).parent
     there = [file.name for file in folder.iterdir()] if folder.is_dir() else []
-    close = get_close_matches(Path(name).name, there, n=1)
+    close = get_close_matches(Path(name).name, there, n=1, cutoff=0.75)  # endings are alike anyway
     raise InputError(f"{name}: no such file" + (f"; did you mean {folder / close[0]}?" if close else ""))
 
 

@@ -13,7 +13,7 @@ from regard.datasets.documents import pieces
 from regard.datasets.files.leaks import normal
 from regard.datasets.files.sources import EMPTY, FIRST, NOT_UTF8, TOO_LONG
 from regard.datasets.files.suspect import looks_like
-from regard.datasets.lines import OVERLONG, as_text, raw_lines, refusals, unpacked
+from regard.datasets.lines import LONGEST, OVERLONG, as_text, raw_lines, refusals, unpacked
 from regard.disk import json_value
 from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
@@ -85,20 +85,23 @@ class Lines(Source):
 
 
 class Paragraphs(Source):
-    """Lines between empty ones are a document, numbered by its first line."""
+    """Lines between empty ones are a document, numbered by its first line. Where it grows beyond what a line may have
+    it ends, and what follows is another: a file may have no empty line at all."""
 
     def documents(self) -> Iterator[Document]:
-        held, first = list[str](), 1
+        held, size, first = list[str](), 0, 1
         for one in Lines(self.file).documents():
-            if one.bad in ("", EMPTY):
-                if not one.bad:
-                    first = first if held else one.number
-                    held.append(one.text or "")
-                elif held:
-                    yield Document(first, "\n".join(held))
-                    held = []
-            else:
+            if one.bad not in ("", EMPTY):
                 yield one
+                continue
+            line = "" if one.bad else one.text or ""
+            if held and (not line or size + len(line) > LONGEST):
+                yield Document(first, "\n".join(held))
+                held, size = [], 0
+            if line:
+                first = first if held else one.number
+                held.append(line)
+                size += len(line)
         if held:
             yield Document(first, "\n".join(held))
 

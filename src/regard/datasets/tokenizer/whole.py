@@ -16,7 +16,11 @@ class Words(ByteTrainer):
     """Whole words and marks, the most frequent ones; rare words are spelt in bytes."""
 
     def learn(self, texts: Iterable[str]) -> Engine:
-        return _whole(self, texts)
+        empty, counts = self.shell(models.BPE()), Counter[str]()
+        for text in texts:
+            plain = empty.normalizer.normalize_str(text)
+            counts.update(unit for unit, _ in empty.pre_tokenizer.pre_tokenize_str(plain))
+        return _whole(self, counts)
 
 
 class Bytes(TokenizerTrainer):
@@ -33,16 +37,15 @@ class Characters(ByteTrainer):
     single = True
 
     def learn(self, texts: Iterable[str]) -> Engine:
-        return _whole(self, texts)
+        empty, counts = self.shell(models.BPE()), Counter[str]()
+        for text in texts:
+            counts.update(empty.normalizer.normalize_str(text))
+        spell = empty.pre_tokenizer.pre_tokenize_str  # each once: it takes longer than to count a thousand
+        return _whole(self, Counter({spell(letter)[0][0]: count for letter, count in counts.items()}))
 
 
-def _whole(trainer: ByteTrainer, texts: Iterable[str]) -> Engine:
+def _whole(trainer: ByteTrainer, counts: Counter[str]) -> Engine:
     """A vocabulary of whole units, the most frequent first."""
-    empty = trainer.shell(models.BPE())
-    counts: Counter[str] = Counter()
-    for text in texts:
-        plain = empty.normalizer.normalize_str(text)
-        counts.update(unit for unit, _ in empty.pre_tokenizer.pre_tokenize_str(plain))
     for single in alphabet():
         del counts[single]
     frequent = sorted(counts, key=lambda unit: (-counts[unit], unit))

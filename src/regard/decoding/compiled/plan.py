@@ -37,12 +37,13 @@ class Plan:
         self._slopes = decoder.positions.slopes(self.shape.heads.all)
         self.call = self._call(decoder.close)
         self._taps = [each.tap for layer in decoder.layers for each in (layer.attention, layer.cross) if each]
+        self.weights.settle()
         self._dropping = [part for part in decoder.modules() if getattr(part, "dropout", 0.0)]
 
     @property
     def holds(self) -> bool:
-        """Whether nobody watches, and nothing is dropped by chance."""
-        return not any(tap.sights for tap in self._taps) and not any(part.training for part in self._dropping)
+        """Whether nobody watches, all heads are on, and nothing is dropped by chance."""
+        return all(tap.idle for tap in self._taps) and not any(part.training for part in self._dropping)
 
     def _call(self, close: nn.Module) -> list[int]:
         """What is the same at every step."""

@@ -63,6 +63,7 @@ class Stepper:
             assert isinstance(head.out_features, int)
             words = head.out_features
             self._matrix = weights.matrix(head, words, self._plan.width)
+            weights.settle()
         self._head, self._head_weights, self._words = head, weights, words
 
     def _run(self, x: Float[Tensor, "N D"], rows: Table, steps: int) -> Float[Tensor, "N V"]:

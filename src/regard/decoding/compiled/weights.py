@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from regard.allocator import use_large_pages
 from regard.decoding.compiled import layout as at
 from regard.model.head import SelectedRows
 from regard.model.quantize import BLOCK, QuantizedLinear
@@ -29,6 +30,10 @@ class Weights:
     def moved(self) -> bool:
         """Whether one of them has its numbers elsewhere by now."""
         return [tensor.data_ptr() for tensor in self._tensors] != self._addresses
+
+    def settle(self) -> None:
+        """They will be read again and again."""
+        use_large_pages((tensor.data_ptr(), tensor.nbytes) for tensor in self._tensors)
 
     def address(self, tensor: Tensor | None, *shape: int, kind: torch.dtype = torch.float32) -> int:
         """Where a tensor begins: exactly of this type and shape, without gaps. None has the address 0."""

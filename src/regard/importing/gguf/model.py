@@ -21,6 +21,8 @@ from regard.listener import Listener
 def read_gguf(path: Path, listener: Listener) -> Imported:
     """A model of a known architecture, its tensors checked against its values before anything large is made."""
     with opened(path, ENDLESS, links=True) as file:
+        if not file.seek(0, 2):
+            raise InputError(f"{path}: not a GGUF file: it is empty")
         try:
             held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             head = read_head(held)
@@ -31,8 +33,8 @@ def read_gguf(path: Path, listener: Listener) -> Imported:
     plan.check({name: one.shape for name, one in head.tensors.items()}, str(path))
     speech = read_speech(head.values, design, str(path), listener)
     name = str(head.values.get("general.name") or path.stem)
-    recipe, shapes = complete(design, path.stem, str(path))
-    weights = plan.fill(shapes, lambda name: _tensor(held, head, name), listener)
+    recipe, shapes = complete(design.family, design.model(), path.stem, str(path))
+    weights = plan.fill(shapes, lambda name: _tensor(held, head, name), str(path), listener)
     held.close()
     listener.at("taking checksums")
     licence = head.values.get("general.license")

@@ -41,6 +41,13 @@ class ImageRestorer(Assembly):
         self.body = Unet(channels, width, blocks, scales, skips)
         self.head = nn.Conv2d(self.body.out_width, channels, 1)
         initialise(self)
+        nn.init.normal_(self.head.weight, std=width**-0.5)  # no ReLU follows, and few channels come out
+
+    @property
+    def reach(self) -> int:
+        """What is farther from a pixel than this, in rows or columns, has no part in what becomes of it."""
+        reach: int = self.body.reach
+        return reach
 
     def example(self, rows: int, length: int) -> tuple[Tensor, ...]:
         return (torch.zeros(rows, self.channels, *self.image_shape),)

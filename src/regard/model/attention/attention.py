@@ -5,6 +5,7 @@ queries ask, keys are compared with them, values are mixed by the result
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -16,7 +17,7 @@ from regard.model.mask import Mask
 from regard.model.mechanism import Mechanism
 from regard.model.memory import Branches, Entry, Held, KeysValues, Past, Sliding, SourceKeysValues
 from regard.model.positions import Moment, Nowhere, Places, Positions, Where
-from regard.model.watch import Tap
+from regard.model.watch import Glance, Tap
 
 NOWHERE = Places(Nowhere(0), Where(0, 0))
 
@@ -65,7 +66,10 @@ class Attention(Mechanism, ABC):
     def weigh(
         self, asked: Float[Tensor, "B H T K"], keys: Float[Tensor, "B G S K"], view: View, rows: slice
     ) -> Float[Tensor, "B H t S"]:
-        """Some rows of the weights, written down: for those who watch, and for the naive kernel."""
+        """Some rows of the weights, written down: for those who watch, and for the naive kernel.
+
+        Every head by itself: who watches may ask for one alone.
+        """
 
     @abstractmethod
     def mix(
@@ -98,20 +102,18 @@ class Attention(Mechanism, ABC):
         mask: Mask,
         places: Places = NOWHERE,
         memory: Entry | None = None,
-        *,
-        front: int | None = None,
-    ) -> Float[Tensor, "B t D"]:
+    ) -> Float[Tensor, "B T D"]:
         """Self-attention if there are no data, else cross-attention; both can use a memory.
 
-        Where only what the first positions find is asked for, the others are not worked out (`front`).
+        Data that have places are those of self-attention, too: only the first of them ask, and the queries are these.
         """
         view = View(mask)
+        if data is not None and places is not NOWHERE:
+            return self._front(queries, data, mask, places)
         if data is not None:
             asked, keys, values = self.ask(queries), *self.read(data)
         elif isinstance(memory, Held):
             return self._recall(queries, memory, view)
-        elif front is not None:
-            return self._front(queries, view, places, front)
         else:
             asked, keys, values = self.both(queries)
             asked, keys = places.rotate(asked), places.rotate(keys)
@@ -129,27 +131,21 @@ class Attention(Mechanism, ABC):
                 kept = memory.append(keys, values, places.where)
                 keys, values, at = (keys, values, None) if fresh else kept
             view = View(mask, slopes, at)
-        if self.tap.watched:
-            self._show(asked, keys, view)
-        return self.answer(self.mix(asked, keys, values, view))
+        return self.answer(self._mixed(asked, keys, values, view, data is not None))
 
-    def _front(self, x: Tensor, view: View, places: Places, count: int) -> Float[Tensor, "B t D"]:
-        """What the first positions find among all; those who watch see what all of them would."""
-        asked, keys, values = self.ask(x[:, :count]), *self.read(x)
-        asked, keys = places.front(count).rotate(asked), places.rotate(keys)
-        view = replace(view, slopes=places.slopes(asked.shape[1]))
-        if self.tap.watched:
-            self._show(places.rotate(self.ask(x)), keys, view)
-        return self.answer(self.mix(asked, keys, values, view))
+    def _front(self, queries: Tensor, data: Tensor, mask: Mask, places: Places) -> Float[Tensor, "B T D"]:
+        """What the first positions find among all; for those who watch, all of them ask."""
+        if not self.tap.idle:
+            return self.forward(data, None, mask, places)[:, : queries.shape[1]]
+        asked, keys, values = self.ask(queries), *self.read(data)
+        asked, keys = places.front(asked.shape[2]).rotate(asked), places.rotate(keys)
+        return self.answer(self.mix(asked, keys, values, View(mask, places.slopes(asked.shape[1]))))
 
     def _recall(self, queries: Tensor, memory: Held, view: View) -> Tensor:
         """Cross-attention to what was read before; rows that share a source ask as if they were positions of one."""
         keys, values = memory.held
         asked = self.ask(queries)
-        folded = fold(asked, len(keys))
-        if self.tap.watched:
-            self._show(folded, keys, view)
-        return self.answer(unfold(self.mix(folded, keys, values, view), len(asked)))
+        return self.answer(unfold(self._mixed(fold(asked, len(keys)), keys, values, view, True), len(asked)))
 
     def _branch(
         self, asked: Tensor, keys: Tensor, values: Tensor, memory: Branches, view: View, where: Where
@@ -157,27 +153,30 @@ class Attention(Mechanism, ABC):
         """One step of several hypotheses a sentence: each reads its own line of what all have written."""
         keys, values, at = memory.append(keys, values, where)
         view = replace(view, at=at, chosen=memory.visible)
-        folded = fold(asked, len(keys))
+        return self.answer(unfold(self._mixed(fold(asked, len(keys)), keys, values, view), len(asked)))
+
+    def _mixed(self, asked: Tensor, keys: Tensor, values: Tensor, view: View, across: bool = False) -> Tensor:
+        """What every head has to say, shown to those who watch; of heads that are switched off, nothing."""
+        mixed = self.mix(asked, keys, values, view)
+        if self.tap.idle:
+            return mixed
         if self.tap.watched:
-            self._show(folded, keys, view)
-        return self.answer(unfold(self.mix(folded, keys, values, view), len(asked)))
+            if view.at is not None:
+                keys, values = keys.clone(), values.clone()  # the memory will write over its own
+            weigh = partial(self._weigh, asked, keys, view)
+            self.tap.show(Glance(asked, keys, values, mixed, weigh, view.at, across))
+        heard: Tensor = self.tap(mixed)
+        return heard
 
-    def _show(self, asked: Tensor, keys: Tensor, view: View) -> None:
-        """To those who watch, at any later time: columns are positions, also where a memory kept only some.
-
-        Added up, since several hypotheses wrote a position, of which each sees one.
-        """
-        at = view.at
-        kept = keys if at is None else keys.clone()  # the memory will write over its own
-
-        def weigh(rows: slice) -> Tensor:
-            weights = self.weigh(asked, kept, view, rows)
-            if at is None:
-                return weights
-            places = at.clamp(min=0).view(-1, 1, 1, at.shape[-1]).expand_as(weights)  # what is no key has no weight
-            return weights.new_zeros(*weights.shape[:3], int(at.max()) + 1).scatter_add(3, places, weights)
-
-        self.tap(asked.shape[2], weigh)
+    def _weigh(self, asked: Tensor, keys: Tensor, view: View, rows: slice, head: int | None) -> Tensor:
+        """Some rows of all heads; or of one, for which no other is weighed where heads have nothing of their own."""
+        heads, groups = asked.shape[1], keys.shape[1]
+        if head is None or heads == 1:
+            return self.weigh(asked, keys, view, rows)
+        group = head // (heads // groups)
+        one = view if view.slopes is None else replace(view, slopes=view.slopes[head : head + 1])
+        alone = self.weigh(asked[:, head : head + 1], keys[:, group : group + 1], one, rows)
+        return alone if alone.shape[1] == 1 else self.weigh(asked, keys, view, rows)[:, head : head + 1]
 
 
 def split(x: Float[Tensor, "B T W"], heads: int) -> Float[Tensor, "B H T K"]:

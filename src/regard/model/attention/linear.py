@@ -19,6 +19,7 @@ from regard.model.memory import Entry, Held
 from regard.model.options import Bias, Heads
 from regard.model.positions import Places
 from regard.model.precision import as_it_is, fitting, wide
+from regard.model.watch import Glance
 from regard.recipe import Part, choose
 
 
@@ -121,25 +122,37 @@ class LinearAttention(Attention):
         if not mask.causal:  # cross-attention to data summed up before
             sums, totals, *kept = memory.held
             asked = fold(self.ask(queries), len(sums))
-            for keys in kept:
-                self.tap(asked.shape[2], partial(self.weigh, asked, keys, View(mask)))
             with as_it_is(asked.device):
                 mixed, norm = asked @ sums, (asked @ totals[..., None]).squeeze(-1)
-            return self.answer(unfold(_over(mixed, norm), len(queries)))
+            mixed = self._heard(_over(mixed, norm), asked, kept, View(mask), True)
+            return self.answer(unfold(mixed, len(queries)))
         asked, keys, values = self.both(queries)
         with as_it_is(asked.device):
             mixed, norm, *state = running(asked, keys, values, *memory.held[:2])
-        memory.replace(*state, *self._watched(asked, keys, memory, mask))
-        return self.answer(_over(mixed, norm))
+        kept = self._kept(keys, memory)
+        memory.replace(*state, *kept)
+        return self.answer(self._heard(_over(mixed, norm), asked, kept, _at_the_end(kept, mask)))
 
-    def _watched(self, asked: Tensor, keys: Tensor, memory: Held, mask: Mask) -> list[Tensor]:
+    def _kept(self, keys: Tensor, memory: Held) -> list[Tensor]:
         """All keys so far, kept beside the sums as long as somebody watches; whoever came later sees nothing."""
         if not self.tap.watched or (memory.held and not memory.held[2:]):
             return []
-        keys = torch.cat([*memory.held[2:], keys], 2)
-        at = torch.arange(keys.shape[2], device=keys.device)
-        self.tap(asked.shape[2], partial(self.weigh, asked, keys, View(mask, at=at)))
-        return [keys]
+        return [torch.cat([*memory.held[2:], keys], 2)]
+
+    def _heard(self, mixed: Tensor, asked: Tensor, kept: list[Tensor], view: View, across: bool = False) -> Tensor:
+        """What the heads have to say, where sums stand for values; shown as far as keys were kept."""
+        if self.tap.idle:
+            return mixed
+        for keys in kept:
+            self.tap.show(Glance(asked, keys, None, mixed, partial(self._weigh, asked, keys, view), across=across))
+        heard: Tensor = self.tap(mixed)
+        return heard
+
+
+def _at_the_end(kept: list[Tensor], mask: Mask) -> View:
+    """Queries are the last of the keys."""
+    at = [torch.arange(keys.shape[2], device=keys.device) for keys in kept]
+    return View(mask, at=at[0] if at else None)
 
 
 def _over(mixed: Float[Tensor, "B H T C"], norm: Float[Tensor, "B H T"]) -> Float[Tensor, "B H T C"]:

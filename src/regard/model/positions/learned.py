@@ -25,7 +25,9 @@ class Learned(Positions):
         self,
         width: int,
         *,
-        limit: Annotated[Count, Doc("Number of positions that have a vector: no longer text can be read. Images need not say it.")] = 1024,
+        limit: Annotated[
+            Count, Doc("Number of positions that have a vector: no longer text can be read. Images need not say it.")
+        ] = 1024,
     ) -> None:
         super().__init__()
         self.limit: int = limit

@@ -25,7 +25,7 @@ class Rotary(Positions):
     A model can read texts `stretch` times as long as it was trained for if pairs turn that much slower: all of them
     [Chen et al. 2023], or, with `trained`, the slow ones alone. A pair that turned at least `fast` times within the
     positions trained for is left as it is, one that turned `slow` times or less is slowed down, and those between in
-    part [Llama 3.1]. Patches of an image: half of the pairs are turned by the row, half by the column [Heo et al. 2024].
+    part [Llama 3.1]. In an image half of the pairs are turned by the row, half by the column [Heo et al. 2024].
     """
 
     moment = "rotate"
@@ -64,7 +64,9 @@ class Rotary(Positions):
 
     def lay_out(self, grid: Grid) -> None:
         if self._narrowest < 4:
-            raise ValueError("heads: in an image rotary turns one pair by the row, one by the column; choose fewer heads")
+            raise ValueError(
+                "heads: in an image rotary turns one pair by the row, one by the column; choose fewer heads"
+            )
         super().lay_out(grid)
 
     def rotate(self, x: Float[Tensor, "B H T K"], where: Where) -> Float[Tensor, "B H T K"]:

@@ -87,7 +87,7 @@ class TransformerLayer(Block):
         if seen is None:
             whole: Tensor = around(x, lambda y: self.attention(y, None, mask, places))
             return whole[:, :read]
-        front: Tensor = around(x[:, :read], lambda _: self.attention(seen, None, mask, places, front=read))
+        front: Tensor = around(x[:, :read], lambda y: self.attention(y, seen, mask, places))
         return front
 
 

@@ -38,7 +38,9 @@ class Patches(ImageBody):
         stem: Stem = "patches",
         pooling: Annotated[
             Literal["cls", "mean", "distilled"],
-            Doc("What stands for the image: the state of an extra first token, of two of them, or the mean of patches."),
+            Doc(
+                "What stands for the image: the state of an extra first token, of two of them, or the mean of patches."
+            ),
         ] = "cls",
         registers: Annotated[Number, Doc("Further extra tokens before the patches, which nobody reads.")] = 0,
         encoder: Annotated[Part[Encoder], Doc("What reads the patches, one after the other.")] = choose(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from regard.model.mechanism import Mechanism
 from regard.model.module_list import ModuleList
 from regard.model.vision.blocks import ResnetBlock
+from regard.model.vision.body import side_by_side
 
 Skips = Annotated[
     Literal["concatenate", "none"],
@@ -35,12 +36,18 @@ class Unet(Mechanism):
             _blocks(widths[max(scale - 1, 0)], widths[scale], 2 if scale else 1, blocks) for scale in range(scales)
         )
         beside = 2 if skips == "concatenate" else 1
-        self.narrow = ModuleList(nn.Conv2d(2 * each, each, 1) for each in widths[:-1])
+        self.narrow = ModuleList(
+            nn.Sequential(nn.Conv2d(2 * each, each, 1, bias=False), nn.BatchNorm2d(each)) for each in widths[:-1]
+        )
         self.up = ModuleList(_blocks(beside * each, each, 1, blocks) for each in widths[:-1])
         self.out_width = width
+        self.reach = 1 + 2 * blocks * (3 * 2 ** (scales - 1) - 2) + 2**scales
+        """Pixels to each side beyond which nothing is seen, or a few more: of two convolutions a block, each a pixel of
+        its own size wide, down and up."""
 
     def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B O Y X"]:
-        x, seen = self.stem(pixels), list[Tensor]()
+        x: Tensor = self.stem(side_by_side(pixels))
+        seen: list[Tensor] = []
         for blocks in self.down:
             x = blocks(x)
             seen.append(x)

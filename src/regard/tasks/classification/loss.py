@@ -1,14 +1,13 @@
 """What a classifier learns from images, varied as its augmentation says."""
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
 from regard.model.assembly import ImageClassifier
-from regard.tasks.classification.augmentation import Augmentation
-from regard.tasks.classification.batches import ImageBatch
 from regard.tasks.classification.facts import Facts
+from regard.tasks.images.augmentation import Augmentation
+from regard.tasks.images.batches import ImageBatch, varied
 from regard.tasks.task import Loss
 
 
@@ -19,28 +18,9 @@ def classification_loss(
 
     A model that does not learn sees images as they are.
     """
-    share = None
-    if batch.draws is None or not model.training:
-        inputs = facts.normalised(batch.images[: batch.rows])
-    else:  # pixels are numbers of their own precision, whatever the model computes in
-        with torch.no_grad(), torch.autocast(batch.images.device.type, enabled=False):
-            pixels, share = _varied(batch, augmentation)
-            inputs = facts.scaled(pixels)
-    logits = model(inputs).float()
+    pixels, share = varied(batch, augmentation if model.training else None)
+    logits = model(facts.scaled(pixels)).float()
     return Loss(_cost(logits, batch, share, label_smoothing), _cost(logits.detach(), batch, share))
-
-
-def _varied(
-    batch: ImageBatch, augmentation: Augmentation
-) -> tuple[Float[Tensor, "B C Y X"], Float[Tensor, "B"] | None]:
-    """The images to learn from, between 0 and 1, and how much of each is its own where they are mixed."""
-    assert batch.draws is not None
-    pixels = augmentation.vary(batch.images.float() / 255, batch.draws.each)
-    own, partner = pixels[: batch.rows], batch.draws.partner
-    if partner is None:
-        return own, None
-    drawn = {name: drawn[: batch.rows] for name, drawn in batch.draws.each.items()}
-    return augmentation.mix(own, pixels[partner.to(pixels.device)], drawn)
 
 
 def _cost(

@@ -5,27 +5,35 @@ from typing import Annotated
 
 from annotated_doc import Doc
 
-from regard.datasets.data import Report, Split, note_few, note_untested
-from regard.datasets.images import ImageFolder, Images
-from regard.datasets.images.pixels import Pixels
-from regard.datasets.images.pixels import pixels as made_into_pixels
+from regard.datasets.data import Report, Split
+from regard.datasets.images import Images
+from regard.datasets.images.fit import fitting
 from regard.errors import InputError
-from regard.listener import SILENT, Listener
+from regard.listener import Listener
 from regard.model.assembly import ImageClassifier
 from regard.model.options import sides
 from regard.recipe import Count, Part, Share, Size, choose
-from regard.tasks.classification.augmentation import Augmentation
-from regard.tasks.classification.batches import ImageBatch, ImageBatches
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.evaluation import ClassificationScores
 from regard.tasks.classification.examining import examined
 from regard.tasks.classification.facts import FILE, Facts
 from regard.tasks.classification.loss import classification_loss
-from regard.tasks.classification.normalise import statistics
-from regard.tasks.classification.options import Channels, Fitting, ImageSize, Mean, Std
+from regard.tasks.images.augmentation import Augmentation
+from regard.tasks.images.batches import ImageBatch, ImageBatches
+from regard.tasks.images.options import (
+    Channels,
+    Fitting,
+    ImageSize,
+    Interpolation,
+    Mean,
+    Middle,
+    Std,
+    check_scale,
+)
+from regard.tasks.images.splits import Splits, named_images
+from regard.tasks.images.statistics import statistics
 from regard.tasks.task import Exam, Kept, Loss, Task
 
-LEARNT: tuple[Split, ...] = ("train", "valid")
 UNEQUAL = 3  # times as many images of one class as of another, from which on it is worth a word
 
 
@@ -49,6 +57,8 @@ class Classification(Task):
         size: ImageSize = 224,
         channels: Channels = 3,
         fit: Fitting = "crop",
+        interpolation: Interpolation = "bilinear",
+        middle: Middle = 1.0,
         batch_images: Annotated[Count, Doc("Images in a batch.")] = 64,
         label_smoothing: Annotated[
             Share, Doc("Share of the right class's weight that is spread over all, against overconfidence; 0 is none.")
@@ -60,45 +70,25 @@ class Classification(Task):
         std: Std = [],  # noqa: B006
     ) -> None:
         super().__init__(kept)
-        for name, given in (("mean", mean), ("std", std)):
-            if given and len(given) != channels:
-                raise ValueError(f"{name}: {len(given)} numbers for {channels} channels")
+        check_scale(mean, std, channels)
         self.data, self.augmentation = data.build(), augmentation.build()
-        self.shape, self.channels, self.fit = sides(size), channels, fit
+        self.shape, self.channels, self.fit = sides(size), channels, fitting(fit, interpolation, middle)
         if kept is not None:  # which is what the model has learnt
             self.shape, self.channels, self.fit = self.facts.shape, self.facts.channels, self.facts.fit
         self.batch_images, self.label_smoothing, self.balanced = batch_images, label_smoothing, balanced
         self.mean, self.std = mean, std
-        self._pixels: dict[Split, tuple[Pixels, Report]] = {}
+        known = None if kept is None else self.facts.classes
+        self._pixels = Splits(self.data, self.shape, self.channels, self.fit, known)
 
     # --- data -------------------------------------------------------------------------------------------------------
 
     def prepare(self, listener: Listener) -> dict[Split, Report]:
-        if self.kept is None:
-            self.data.survey(listener)
-        reports = {split: self._learnable(split, listener)[1] for split in LEARNT}
+        reports = self._pixels.reports(listener, first=self.kept is None)
         if len(self.facts.classes) < 2:
             raise InputError(f"all images are of one class, {self.facts.classes[0]!r}: there is nothing to tell apart")
-        if not reports["train"].kept:
-            raise InputError("there is no image to learn from")
-        note_few(reports["valid"], self.data.more_held_out)
         if self.kept is None:  # a resumed run has said it before
             self._note_unequal(reports["train"])
-            reports["test"] = self.data.report("test")
-            note_untested(reports["test"], reports["valid"], self.data.more_tested)
         return reports
-
-    def _learnable(self, split: Split, listener: Listener) -> tuple[Pixels, Report]:
-        """A split of its own data, made into pixels and kept at hand; what is to be told of it."""
-        if split not in self._pixels:
-            self._pixels[split] = self._pixels_of(self.data, split, listener)
-        return self._pixels[split]
-
-    def _pixels_of(self, data: Images, split: Split, listener: Listener) -> tuple[Pixels, Report]:
-        report = Report()
-        known = None if self.kept is None and data is self.data else self.facts.classes
-        found = made_into_pixels(data, split, self.shape, self.channels, self.fit, report, listener, known)
-        return found, report
 
     def _note_unequal(self, report: Report) -> None:
         counts = self.facts.counts
@@ -110,17 +100,9 @@ class Classification(Task):
         """Those the run has kept, or what the training images say."""
         if self.kept is not None:
             return Facts.open(self.kept)
-        pixels, _ = self._learnable("train", SILENT)
-        mean, std = (self.mean, self.std) if self.mean and self.std else statistics(pixels)
-        return Facts(
-            pixels.classes,
-            self.shape,
-            self.channels,
-            self.fit,
-            tuple(self.mean or mean),
-            tuple(self.std or std),
-            tuple(pixels.counts.tolist()),
-        )
+        pixels, _ = self._pixels["train"]
+        scale = statistics(pixels, self.mean, self.std)
+        return Facts(pixels.classes, self.shape, self.channels, self.fit, *scale, tuple(pixels.counts.tolist()))
 
     def sizes(self) -> dict[str, Size]:
         return {"classes": len(self.facts.classes), "channels": self.facts.channels, "size": self.facts.size}
@@ -137,13 +119,10 @@ class Classification(Task):
     def follow(self, kept: Kept) -> None:
         """Weights of another run want pixels scaled as they were there."""
         if FILE in kept and not self.mean and not self.std:
-            theirs = Facts.open(kept)
-            if theirs.channels == self.channels:
-                self.mean, self.std = list(theirs.mean), list(theirs.std)
+            self.mean, self.std = Facts.open(kept).scale(self.channels)
 
     def batches(self, seed: int) -> ImageBatches:
-        pixels, _ = self._learnable("train", SILENT)
-        return ImageBatches(pixels, self.batch_images, seed, self.augmentation, self.balanced)
+        return ImageBatches(self._pixels["train"][0], self.batch_images, seed, self.augmentation, self.balanced)
 
     def loss(self, model: ImageClassifier, batch: ImageBatch) -> Loss:
         return classification_loss(model, batch, self.facts, self.augmentation, self.label_smoothing)
@@ -154,15 +133,7 @@ class Classification(Task):
         return Classifier(model, self.facts)
 
     def evaluate(self, answerer: Classifier, exam: Exam) -> ClassificationScores | None:
-        data = exam.data
-        assert isinstance(data, Images)
-        if data is self.data:
-            pixels, _ = self._learnable(exam.split, exam.listener)
-        else:
-            pixels, report = self._pixels_of(data, exam.split, exam.listener)
-            if report.dropped:
-                exam.listener.say(f"{data.called(exam.split)}: {report}")
-        return examined(answerer, pixels, exam)
+        return examined(answerer, self._pixels.examined(exam, self.facts.classes), exam)
 
     def manner(self, answerer: Classifier) -> str:
         rows, columns = self.facts.shape
@@ -172,6 +143,4 @@ class Classification(Task):
         return [] if self.facts.classes == other.facts.classes else ["they know other classes"]
 
     def data_from(self, named: str) -> Images:
-        other = ImageFolder(train=named, test=named)
-        other.keys["test"] = "on"
-        return other
+        return named_images(named)

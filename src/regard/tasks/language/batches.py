@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from regard.datasets.order import Reckoned, shuffled
 from regard.datasets.rows import Numbers
 from regard.datasets.stream import Stream
 
@@ -72,14 +73,19 @@ class Windows:
         return self.windows // self.rows
 
     def __getitem__(self, step: int) -> TextBatch:
-        epoch, number = divmod(step, len(self))
-        starts = self._epoch(epoch)[number * self.rows : (number + 1) * self.rows]
-        return window_batch(self.stream, starts, self.width, self.apart)
+        return window_batch(self.stream, self.starts(step), self.width, self.apart)
 
-    def _shuffled(self, epoch: int) -> Numbers:
+    def starts(self, step: int) -> Numbers:
+        """Where the windows of a step begin."""
+        epoch, number = divmod(step, len(self))
+        phase, order = self._epoch(epoch)
+        return phase + self.width * order[number * self.rows : (number + 1) * self.rows]
+
+    def _shuffled(self, epoch: int) -> tuple[int, Numbers | Reckoned]:
+        """Where the first window begins, and in which order they are read."""
         chance = np.random.default_rng((self.seed, epoch))
-        phase = chance.integers(min(self.room, self.width - 1) + 1)
-        return phase + self.width * chance.permutation(self.windows)
+        phase = int(chance.integers(min(self.room, self.width - 1) + 1))
+        return phase, shuffled(self.windows, chance)
 
 
 class Lanes:

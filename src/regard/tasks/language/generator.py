@@ -9,8 +9,8 @@ from regard.datasets.tokenizer import Tokenizer
 from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.draft import Draft
 from regard.decoding.engine import Engine
+from regard.decoding.job import StoppedError
 from regard.decoding.request import Drafted, Finished, Hypothesis, Request, Token
-from regard.decoding.runner import StoppedError
 from regard.decoding.search import Search
 from regard.decoding.speculative import check_search
 from regard.errors import InputError
@@ -106,7 +106,10 @@ class TextGenerator:
         """A chat as the model's own template writes it, up to where the model answers."""
         if self.template is None:
             raise InputError("this model has no chat template; it goes on with texts")
-        return encode_chat(self.tokenizer, self.template, messages)
+        try:
+            return encode_chat(self.tokenizer, self.template, messages)
+        except InputError as error:
+            raise InputError(f"{error}", flag="; --no-chat goes on with the text alone") from error
 
     def generate(self, prompts: Sequence[str | Chat], tokens: int = 200, **how: object) -> list[Generated]:
         """All prompts, each with what follows; `how` as for `stream`."""
@@ -141,6 +144,16 @@ class TextGenerator:
         for job in jobs:
             job.fit(slide)
         return self._written(jobs, first * samples, slide, stopped)
+
+    def go_on(self, ids: Sequence[int], tokens: int) -> list[int]:
+        """Behind some ids, so many tokens more at most, as ids; all of it, the beginning too."""
+        more = min(tokens, self.room - len(ids))
+        if more < 1:
+            return list(ids)
+        engine = Engine(self.model, self.search, stop_tokens=self.facts.stops, forbidden=self._never())
+        with evaluating(self.model):
+            ((best, *_),) = engine.write([Request(list(ids), None, more)])
+        return [*ids, *best.tokens]
 
     def _never(self) -> list[int]:
         """Tokens that are no text: what begins one, and those that the tokenizer does not know."""

@@ -19,6 +19,7 @@ from regard.tasks.language.batches import TextBatch, window_batch
 from regard.tasks.task import Loss
 
 TOKENS = 4096  # positions of a batch of an exam
+WORK = 10**11  # the same times parameters: two seconds on two cores, after which somebody who wants it to end is heard
 LANES, LONG = 32, 16  # parts of a text that are read side by side, and windows that each has at least
 
 
@@ -54,8 +55,8 @@ class Reader:
     apart: bool = False
     carries: bool = False
 
-    def batches(self, stream: Stream, most: int | None = None) -> Iterator[tuple[TextBatch, int]]:
-        """All windows, each with the number of positions that were counted before."""
+    def batches(self, stream: Stream, most: int | None = None, tokens: int = TOKENS) -> Iterator[tuple[TextBatch, int]]:
+        """All windows, each with the number of positions that were counted before; so many `tokens` side by side."""
         last = len(stream) - 1 if most is None else min(most, len(stream) - 1)
         if self.carries:
             rows = self.lanes(last)
@@ -67,11 +68,12 @@ class Reader:
         width = min(self.width, last)
         if last > 0:
             yield window_batch(stream, np.zeros(1, np.int64), width, self.apart), 0
-        starts = np.arange(self.stride, max(self.stride, last - width + 1), self.stride)
-        rows = max(1, TOKENS // width)
-        for some in range(0, len(starts), rows):
-            yield window_batch(stream, starts[some : some + rows], width, self.apart), width - self.stride
-        covered = (int(starts[-1]) if len(starts) else 0) + width
+        later = range(self.stride, max(self.stride, last - width + 1), self.stride)
+        rows = max(1, tokens // width)
+        for some in range(0, len(later), rows):
+            starts = np.array(later[some : some + rows], np.int64)
+            yield window_batch(stream, starts, width, self.apart), width - self.stride
+        covered = (later[-1] if later else 0) + width
         if covered < last:  # a last window that ends where the text does
             yield window_batch(stream, np.array([last - width]), width, self.apart), width - (last - covered)
 
@@ -89,10 +91,12 @@ class Reader:
         listener: Listener = SILENT,
     ) -> Foretold | None:
         """How well a text is foretold; None where somebody wanted it to end."""
-        sums, counts = torch.zeros(self.width, dtype=torch.float64), torch.zeros(self.width, dtype=torch.long)
         device, total = next(model.parameters()).device, len(stream) - 1 if most is None else min(most, len(stream) - 1)
+        width = max(1, min(self.width, total))  # a stranger's recipe may say anything
+        sums, counts = torch.zeros(width, dtype=torch.float64), torch.zeros(width, dtype=torch.long)
         memory = model.start(rows=self.lanes(total)) if self.carries else None
-        for batch, known in self.batches(stream, most):
+        tokens = min(TOKENS, WORK // max(1, sum(parameter.numel() for parameter in model.parameters())))
+        for batch, known in self.batches(stream, most, tokens):
             if stopped():
                 return None
             listener.at("reading held-out text", int(counts.sum()), total)

@@ -20,6 +20,7 @@ from regard.datasets.tokenizer.trainer import LEAST, USUAL
 from regard.decoding.search import Search
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
+from regard.looking.scene import Scene
 from regard.model.assembly import LanguageModel
 from regard.model.memory import Held, Memory
 from regard.model.recurrent import RecurrentDecoder
@@ -29,6 +30,7 @@ from regard.tasks.language.evaluation import LanguageScores, bins
 from regard.tasks.language.facts import CHAT, FILE, TOKENIZER, Facts, open_tokenizer, tokenizer_file
 from regard.tasks.language.generator import TextGenerator
 from regard.tasks.language.loss import Reader, language_loss
+from regard.tasks.language.scene import language_scene
 from regard.tasks.task import Exam, Kept, Loss, Task
 
 QUICK = 100_000  # held-out tokens that are read in a quick exam
@@ -237,6 +239,15 @@ class Language(Task):
         template = (self.kept or {}).get(CHAT)
         chat = None if template is None else template.decode("utf-8", "replace")
         return TextGenerator(model, self.tokenizer, self.facts, self.search, self.context, chat)
+
+    def scene(self, answerer: TextGenerator, text: str, target: str = "", tokens: int = 0) -> Scene:
+        if target:
+            raise InputError(
+                "a language model reads one text: write the rest behind it, and leave out ",
+                call="target=…",
+                flag="--target",
+            )
+        return language_scene(answerer, text, tokens)
 
     def evaluate(self, answerer: TextGenerator, exam: Exam) -> LanguageScores | None:
         stream = self._examined(exam)

@@ -20,6 +20,7 @@ from regard.decoding.sample import Greedy
 from regard.decoding.search import Search
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
+from regard.looking.scene import Scene
 from regard.model.assembly import Seq2Seq
 from regard.recipe import Count, Part, Share, choose
 from regard.tasks.task import Exam, Kept, Loss, Task
@@ -29,6 +30,7 @@ from regard.tasks.translation.evaluation import TranslationScores
 from regard.tasks.translation.facts import FILE as FACTS
 from regard.tasks.translation.facts import Facts
 from regard.tasks.translation.loss import bits_per_byte, held_out_loss, translation_loss
+from regard.tasks.translation.scene import translation_scene
 from regard.tasks.translation.scores import NOTHING, by_length, score
 from regard.tasks.translation.shortlist import FILE as SHORTLIST
 from regard.tasks.translation.shortlist import Shortlist
@@ -185,6 +187,13 @@ class Translation(Task):
             split=self.split == "always" or (self.split == "auto" and self.facts.sentences),
             language=self._language("source", self.data.source),
         )
+
+    def scene(self, answerer: Translator, text: str, target: str = "", tokens: int = 0) -> Scene:
+        if tokens:
+            raise InputError(
+                "a translator writes as much as the text asks for; leave out ", call="tokens=…", flag="--tokens"
+            )
+        return translation_scene(answerer, text, target)
 
     def evaluate(self, answerer: Translator, exam: Exam) -> TranslationScores | None:
         pairs = exam.data

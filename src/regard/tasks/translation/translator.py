@@ -9,9 +9,9 @@ from torch import Tensor
 
 from regard.datasets.sentences import USUAL
 from regard.decoding.engine import Engine
+from regard.decoding.job import StoppedError
 from regard.decoding.request import Finished, Hypothesis, Request
 from regard.decoding.resize import resized
-from regard.decoding.runner import StoppedError
 from regard.decoding.search import Search
 from regard.looking.alignment import Alignment, align, beside, check_drawable
 from regard.model.assembly import Seq2Seq
@@ -111,6 +111,16 @@ class Translator:
                         yield event
         except StoppedError:
             return
+
+    def go_on(self, source: list[int], target: list[int]) -> list[int]:
+        """What the model writes for a source if a target begins so: all of it, its beginning too."""
+        asked, ids = self._request(source, 0), self.tokenizers.ids
+        left = asked.max_new_tokens - len(target)
+        limit = self.model.decoder.limit
+        if left < 1 or (limit is not None and len(target) + 2 > limit) or ids.eos in target:
+            return target[: target.index(ids.eos)] if ids.eos in target else target
+        (found,) = self._finished([replace(asked, prompt=[ids.bos, *target], max_new_tokens=left)], lambda: False)
+        return [*target, *found.hypotheses[0].tokens]
 
     def align(self, source: str, target: str) -> Alignment:
         """Let the model write `target` for `source` once more, and see where it looks."""

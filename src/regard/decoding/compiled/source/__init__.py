@@ -4,7 +4,8 @@ words       what numba has no words for: addresses, counters that threads share,
 functions   exp and the activations
 products    vectors times a matrix, in float32 or with weights in eight bits
 vectors     the innermost loop of a few vectors
-many        the same of many vectors, which are laid side by side
+many        the same of many vectors
+laying      how these are laid side by side
 tiles       the innermost loops of many vectors
 rank        the likeliest words
 norms       LayerNorm and RMSNorm

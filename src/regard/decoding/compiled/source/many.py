@@ -1,6 +1,5 @@
-"""Many vectors times some rows of a matrix: a lane is a vector, so nothing is added across lanes.
+"""Many vectors, laid side by side, times some rows of a matrix.
 
-Vectors are first laid side by side, tile by tile of as many as go at once: column k of all of them, then column k + 1.
 Sums of some outputs are made in a room of their own, and turned into lines of the result when they are whole.
 """
 
@@ -8,170 +7,34 @@ import numpy as np
 from numba import njit
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.source.functions import SHIFT
+from regard.decoding.compiled.source.laying import BYTES, FOUR, TWO, depth, tile_of, turn_all, turn_onto
 from regard.decoding.compiled.source.tiles import (
     LANES,
     ROUNDS,
-    SQUARE,
     TOGETHER,
     WIDE,
     room,
     tile,
     tile_eighths,
     tile_nothing,
-    turn_square,
-    turn_square_onto,
 )
-from regard.decoding.compiled.source.words import (
-    EXACT,
-    FAST,
-    ONE,
-    ZERO,
-    bits_of,
-    eighths,
-    floats,
-    marks,
-    sixteenths,
-    wholes,
-)
+from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats, marks, sixteenths
 
 FEW = 6  # rows: more are laid side by side
 DEEP = 128  # columns that are summed up before the next outputs: what they need of all vectors stays near
 PART = 48  # outputs whose sums are made together
-FOUR, TWO = 4 * LANES, 2 * LANES
 AT_ONCE = 128  # vectors, whole tiles of them, for which weights are read once
-
-BYTES = 4 // max(1, TOGETHER)  # of a rounded number: eight bits, or sixteen
 LINE = DEEP * BYTES  # of so many rounded weights
-LEAST, FINEST = np.float32(1e-30), np.float32(127.0 if TOGETHER == 4 else 32767.0)
 
-sums_room, weights_room, columns_room = room(PART * AT_ONCE), room(PART * DEEP), room(at.BLOCK * FOUR)
+sums_room, weights_room = room(PART * AT_ONCE), room(PART * DEEP)
 four_vectors, two_vectors, one_vector = tile(6, 4 if WIDE else 2), tile(6, 2), tile(12, 1)
 four_single, two_single, one_single = tile(1, 4 if WIDE else 2), tile(1, 2), tile(1, 1)
-
 
 eighths_of = tile_eighths if ROUNDS else tile_nothing
 four_eighths, two_eighths, one_eighths = eighths_of(6, 4 if WIDE else 2), eighths_of(6, 2), eighths_of(12, 1)
 four_single_eighths, two_single_eighths, one_single_eighths = (
     eighths_of(1, 4 if WIDE else 2), eighths_of(1, 2), eighths_of(1, 1)
 )  # fmt: skip
-
-
-@njit(**FAST)
-def tile_of(left):
-    """So many vectors, with empty ones among them, go at once where so many are left."""
-    if left > TWO and WIDE:
-        return FOUR
-    return TWO if left > LANES else LANES
-
-
-@njit(**FAST)
-def turn_all(source, source_stride, lines, columns, target, target_stride):
-    """target[j, i] = source[i, j]; strides are numbers from line to line."""
-    across, down = columns // SQUARE * SQUARE, lines // SQUARE * SQUARE
-    for j in range(0, across, SQUARE):
-        for i in range(0, down, SQUARE):
-            place = source + 4 * (i * source_stride + j)
-            turn_square(place, 4 * source_stride, target + 4 * (j * target_stride + i), 4 * target_stride)
-    read, written = floats(source), floats(target)
-    for i in range(lines):
-        for j in range(across if i < down else 0, columns):
-            written[j * target_stride + i] = read[i * source_stride + j]
-
-
-@njit(**FAST)
-def turn_onto(source, source_stride, lines, columns, target, target_stride):
-    """The same, added to what stands there."""
-    across, down = columns // SQUARE * SQUARE, lines // SQUARE * SQUARE
-    for j in range(0, across, SQUARE):
-        for i in range(0, down, SQUARE):
-            place = source + 4 * (i * source_stride + j)
-            turn_square_onto(place, 4 * source_stride, target + 4 * (j * target_stride + i), 4 * target_stride)
-    read, written = floats(source), floats(target)
-    for i in range(lines):
-        for j in range(across if i < down else 0, columns):
-            written[j * target_stride + i] += read[i * source_stride + j]
-
-
-@njit(**FAST)
-def depth(size):
-    """Columns with those that fill up the last block."""
-    return (size + at.BLOCK - 1) // at.BLOCK * at.BLOCK
-
-
-@njit(**FAST)
-def lay(x, rows, size, panel, rounds):
-    """Vectors side by side, as `multiply_many` reads them, in float32 or rounded; what fills up is zero."""
-    row, part = 0, columns_room()
-    while row < rows:
-        wide = tile_of(rows - row)
-        here, place = min(wide, rows - row), panel + 4 * row * depth(size)
-        if rounds:
-            for k in range(0, size, at.BLOCK):
-                columns = min(at.BLOCK, size - k)
-                fill(part, here, wide, columns, at.BLOCK)
-                turn_all(x + 4 * (row * size + k), size, here, columns, part, wide)
-                out, beside = place + BYTES * k * wide, place + (BYTES * depth(size) + k // at.BLOCK * 8) * wide
-                round_block(part, wide, out, beside)
-        else:
-            fill(place, here, wide, size, size)
-            turn_all(x + 4 * row * size, size, here, size, place, wide)
-        row += wide
-
-
-@njit(**FAST)
-def fill(place, here, wide, columns, depth):
-    """Zeros where a tile has no vectors, and a block no columns."""
-    numbers = floats(place)
-    for k in range(columns if here < wide else 0):
-        for lane in range(here, wide):
-            numbers[k * wide + lane] = ZERO
-    for i in range(columns * wide, depth * wide):
-        numbers[i] = ZERO
-
-
-@njit(**EXACT)
-def round_pairs(x, scales, wide, pairs):
-    """A block of columns in sixteen bits, two of a vector in a row."""
-    for k in range(0, at.BLOCK, 2):
-        first, second = k * wide, (k + 1) * wide
-        for lane in range(wide):
-            size = ONE / scales[lane]
-            a, b = x[first + lane] * size + SHIFT, x[second + lane] * size + SHIFT
-            pairs[k // 2 * wide + lane] = np.int32((bits_of(a) & 65535) | bits_of(b) << 16)
-
-
-@njit(**EXACT)
-def round_block(part, wide, out, beside):
-    """A block of columns as whole numbers, four or two of a vector in a row; beside it what takes a shift away, and
-    the scale."""
-    x, quarters, shifts, scales = floats(part), wholes(out), floats(beside), floats(beside + 4 * wide)
-    for lane in range(wide):
-        scales[lane] = LEAST
-        shifts[lane] = ZERO
-    for k in range(at.BLOCK):
-        for lane in range(wide):
-            size = abs(x[k * wide + lane])
-            scales[lane] = size if size > scales[lane] else scales[lane]
-            shifts[lane] += x[k * wide + lane] * ZERO  # nothing, or no number: then the scale is none
-    for lane in range(wide):
-        scales[lane] = scales[lane] / FINEST + shifts[lane]
-        shifts[lane] = ZERO
-    if TOGETHER == 2:
-        round_pairs(x, scales, wide, quarters)
-        return
-    for k in range(0, at.BLOCK, 4):
-        first, second, third, fourth = k * wide, (k + 1) * wide, (k + 2) * wide, (k + 3) * wide
-        for lane in range(wide):
-            size = ONE / scales[lane]
-            a, b = x[first + lane] * size + SHIFT, x[second + lane] * size + SHIFT
-            c, d = x[third + lane] * size + SHIFT, x[fourth + lane] * size + SHIFT
-            shifts[lane] += ((a - SHIFT) + (b - SHIFT)) + ((c - SHIFT) + (d - SHIFT))
-            low = (bits_of(a) & 255) | (bits_of(b) & 255) << 8
-            quarters[k // 4 * wide + lane] = np.int32(low | (bits_of(c) & 255) << 16 | (bits_of(d) & 255) << 24)
-    taken = wholes(beside)
-    for lane in range(wide):
-        taken[lane] = np.int32(shifts[lane]) * np.int32(-128)
 
 
 @njit(**FAST)

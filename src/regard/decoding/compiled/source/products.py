@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.source.many import FEW, lay, multiply_many
+from regard.decoding.compiled.source.laying import lay
+from regard.decoding.compiled.source.many import FEW, multiply_many
 from regard.decoding.compiled.source.tiles import ROUNDS
 from regard.decoding.compiled.source.vectors import dots
 from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats
@@ -37,46 +38,33 @@ def rest(weights, scales, x, size, start):
     return total
 
 
-def product(outputs: int, rows: int, eight: bool) -> Any:
-    """A product that has so many outputs and rows at hand at once, with weights in eight bits or in float32."""
-    kernel, wide = dots(outputs, rows, eight), 1 if eight else 4
-
-    @njit(**FAST)
-    def put(matrix, x, size, o, row, sum_so_far, tail, out, stride, base):
-        """One number of the result: what the blocks came to, and all that is added."""
-        blocks = (size + at.BLOCK - 1) // at.BLOCK
-        total = sum_so_far
-        if tail < size:
-            scales = matrix[1] + 4 * o * blocks if eight else 0
-            total += rest(matrix[0] + wide * o * size, scales, x + 4 * row * size, size, tail)
-        if matrix[2] != 0:
-            total += floats(matrix[2])[o]
-        place = row * stride + o
-        if base != 0:
-            total += floats(base)[place]
-        floats(out)[place] = total
+def product(rows: int, eight: bool) -> Any:
+    """A product that has so many rows at hand at once, with weights in eight bits or in float32."""
+    kernel, wide = dots(rows, eight), 1 if eight else 4
 
     @njit(**FAST)
     def run(matrix, x, size, start, stop, out, stride, base):
         blocks, whole_blocks = (size + at.BLOCK - 1) // at.BLOCK, size // at.BLOCK * at.BLOCK
-        o = start
-        while o + outputs <= stop:
-            sums = kernel(matrix[0] + wide * o * size, matrix[1] + 4 * o * blocks, x, size)
-            for i in range(outputs):
-                for row in range(rows):
-                    put(matrix, x, size, o + i, row, sums[i * rows + row], whole_blocks, out, stride, base)
-            o += outputs
-        for last in range(o, stop):
+        weights, scales, biases = matrix[0], matrix[1], matrix[2]
+        for o in range(start, stop):
+            sums = kernel(weights + wide * o * size, scales + 4 * o * blocks, x, size)
+            bias = floats(biases)[o] if biases != 0 else ZERO
             for row in range(rows):
-                put(matrix, x, size, last, row, ZERO, size - size, out, stride, base)
+                total, place = sums[row] + bias, row * stride + o
+                if whole_blocks < size:
+                    here = scales + 4 * o * blocks if eight else 0
+                    total += rest(weights + wide * o * size, here, x + 4 * row * size, size, whole_blocks)
+                if base != 0:
+                    total += floats(base)[place]
+                floats(out)[place] = total
 
     return run
 
 
 PART = 32  # outputs
 
-one, two, four = product(4, 1, False), product(2, 2, False), product(2, 4, False)
-one_eighths, two_eighths, four_eighths = product(4, 1, True), product(2, 2, True), product(2, 4, True)
+one, two, four = product(1, False), product(2, False), product(4, False)
+one_eighths, two_eighths, four_eighths = product(1, True), product(2, True), product(4, True)
 
 
 @njit(**FAST)

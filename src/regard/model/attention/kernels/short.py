@@ -14,14 +14,15 @@ from torch.autograd.function import once_differentiable
 
 from regard.model.precision import is_rounded
 
-SHORTEST, LONGEST = 16, 256
+LONGEST = 256
+LEAST = 2**17  # weights a head: below it is over before torch has been asked so often
 
 
 def is_short(asked: Tensor, keys: Tensor, values: Tensor) -> bool:
-    """Whether this is worth while: learning, on a CPU, in whole numbers of bits, few keys, as many heads of them."""
+    """Whether this is worth while: learning, on a CPU, in full precision, many short rows, as many heads of keys."""
     learning = torch.is_grad_enabled() and (asked.requires_grad or keys.requires_grad or values.requires_grad)
-    lengths = (asked.shape[2], keys.shape[2])
-    fits = min(lengths) >= SHORTEST and max(lengths) <= LONGEST and asked.shape[1] == keys.shape[1]
+    (rows, heads, queries, _), length = asked.shape, keys.shape[2]
+    fits = max(queries, length) <= LONGEST and rows * queries * length >= LEAST and heads == keys.shape[1]
     exact = asked.dtype in (torch.float32, torch.float64) and not is_rounded(asked.device)
     return learning and fits and exact and asked.device.type == "cpu" and not torch.compiler.is_compiling()
 
@@ -41,7 +42,7 @@ class _Short(torch.autograd.Function):
         out = values.new_empty(rows, queries, heads, values.shape[3])
         weights = []
         for head in range(heads):
-            weights.append(torch.bmm(asked[:, head] * scale, keys[:, head].mT).softmax(-1))
+            weights.append(torch.bmm(asked[:, head], keys[:, head].mT).mul_(scale).softmax(-1))
             out[:, :, head] = torch.bmm(weights[-1], values[:, head])
         ctx.scale = scale
         ctx.save_for_backward(asked, keys, values, *weights)
@@ -55,8 +56,8 @@ class _Short(torch.autograd.Function):
         for head, shares in enumerate(weights):
             answer = grad[:, head]
             mixed = torch.bmm(answer, values[:, head].mT)
-            scores = torch._softmax_backward_data(mixed, shares, -1, shares.dtype)
-            found[0][:, head] = torch.bmm(scores, keys[:, head]).mul_(ctx.scale)
-            found[1][:, head] = torch.bmm(scores.mT, asked[:, head] * ctx.scale)
+            scores = torch._softmax_backward_data(mixed, shares, -1, shares.dtype).mul_(ctx.scale)
+            found[0][:, head] = torch.bmm(scores, keys[:, head])
+            found[1][:, head] = torch.bmm(scores.mT, asked[:, head])
             found[2][:, head] = torch.bmm(shares.mT, answer)
         return found[0], found[1], found[2], None

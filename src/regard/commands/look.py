@@ -1,0 +1,196 @@
+"""regard look: what a trained model looks at, as a picture, as numbers, and head by head."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.commands.completing import runs as complete_runs
+from regard.commands.page import is_paged, show
+from regard.commands.show import as_json, console, line
+from regard.commands.shown import Shown
+from regard.commands.translate import Device, Quiet
+from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.looking.ablation import Without
+    from regard.looking.look import Look
+
+
+def look(
+    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
+    text: Annotated[str | None, typer.Argument(help="What it reads; from --file or a pipe if not said.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A text file, all of it one text; - is a pipe.")] = None,
+    target: Annotated[str, typer.Option(help="What a translator is to have written; its own if not said.")] = "",
+    tokens: Annotated[int, typer.Option(min=0, help="How many tokens a language model writes behind the text.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="A page (.html), a picture (.png, .svg, .pdf) or exact numbers (.csv, .json)."
+        ),
+    ] = None,
+    view: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What is shown: heads (all of a kind: heads.cross), cross.0.3 (one head), cross.0 or cross (a mean), "
+            "rollout, influence.source.",
+        ),
+    ] = "",
+    rows: Annotated[str, typer.Option(metavar="A:B", help="Only these rows, counted from 0.")] = "",
+    subwords: Annotated[bool, typer.Option("--subwords", help="Every token by itself, not merged to words.")] = False,
+    heads: Annotated[
+        bool, typer.Option("--heads", help="Measure all heads: what each does, and what becomes without it.")
+    ] = False,
+    off: Annotated[
+        list[str] | None,
+        typer.Option("--off", metavar="NAME", help="Switch a head off (cross.0.3); may be repeated."),
+    ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="RUN",
+            help="Another run beside it, on the page; up to three.",
+            autocompletion=complete_runs,
+        ),
+    ] = None,
+    live: Annotated[
+        bool | None,
+        typer.Option(
+            "--live/--no-live", help="Open the page in the browser; on a terminal, unless something else is asked for."
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where the live page is on this machine; 0 is any that is free.")
+    ] = 0,
+    device: Device = "auto",
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Look inside a run while it reads a text: every attention, every head, exactly, whatever kernel it runs on.
+
+    regard look runs/mine 'guten abend'
+
+    regard look runs/mine 'guten abend' --out x.html
+
+    regard look runs/gpt 'a text' --view masked.2.5 --out head.csv
+
+    regard look runs/mine 'guten abend' --heads
+    """
+    from regard.verbs import look as looked
+
+    _check(out, view, heads, off or [])
+    paged = is_paged(out, live, bool(view or rows or subwords), bool(heads or off or json))
+    if beside and not paged:
+        raise InputError("--with: runs stand side by side on the page only; --out x.html writes one, --live opens it")
+    asked = _asked(text, file, tokens)
+    with Shown(quiet) as heard:
+        found = looked(run, asked, target, tokens=tokens, device=device, listener=heard)
+        if paged:
+            others = [looked(one, asked, target, tokens=tokens, device=device, listener=heard) for one in beside or ()]
+            heard.clear()
+            return show([found, *others], out, port, json)
+        if off:
+            return _switched_off(found, off, json, heard)
+        if heads:
+            return _measured(found, out, json, heard)
+        if out is not None:
+            return _told(found.save(out, view, words=not subwords, rows=rows, listener=heard), json)
+        heard.clear()
+        return _shown(found, view, not subwords, rows, json)
+
+
+def _check(out: Path | None, view: str, heads: bool, off: list[str]) -> None:
+    """What does not go together, and names under which nothing could be written, before anything is loaded."""
+    from regard.looking.saving import check_name
+
+    said = [word for word, given in (("--off", off), ("--heads", heads), ("--view", view)) if given]
+    if len(said) > 1:
+        raise InputError(f"{said[0]} and {said[1]}: ask for one of them at a time")
+    if off and out is not None:
+        raise InputError("--off and --out: what is written without a head is said here, or by --json for machines")
+    if out is not None:
+        check_name(out, only_numbers=heads)
+
+
+def _asked(text: str | None, file: Path | None, tokens: int) -> str:
+    """One text, however long; a model that writes by itself needs none."""
+    from regard.commands.prompts import asked_prompts
+
+    if text is not None and file is not None:
+        raise InputError(f"a text and --file {file}: say what to look at in one way, not in two")
+    if text is None and file is None and tokens:
+        return ""
+    if text is not None:
+        (found,) = asked_prompts([text], [], False) or ("",)
+        return found
+    prompts = asked_prompts([], [file] if file else [], True)
+    if prompts is None:
+        raise InputError("nothing to look at: give a text, --file, or a pipe")
+    return next(prompts).rstrip("\n")
+
+
+def _shown(found: "Look", view: str, words: bool, rows: str, json: bool) -> None:
+    """On the terminal, or all numbers for machines."""
+    from regard.looking.saving import document
+
+    if json:
+        print(document(found, view, words=words, rows=rows))
+        return
+    name = view or found.usual
+    if not found.layers and not view:
+        line(f"this model has no attention; what counted is told by gradients ({name})", style="dim")
+    said, panels = found.text(name, words, rows), found.panels(name)
+    line(panels[0].title if len(panels) == 1 else f"{len(panels)} heads", style="bold")
+    console.print(f"\n{said}\n", soft_wrap=True)
+    _exactly(found)
+
+
+def _exactly(found: "Look") -> None:
+    if found.scene.written:
+        line("written: ", found.scene.written)
+    if found.layers:
+        line(f"largest difference: {found.exactly}", style="dim")
+
+
+def _measured(found: "Look", out: Path | None, json: bool, heard: Shown) -> None:
+    from regard.looking.saving import check_name, heads_file
+
+    if not found.layers:
+        raise InputError(f"this model has no attention, so no heads; --view {found.usual} shows what counted")
+    measured = found.heads(heard)
+    heard.clear()
+    if out is not None:
+        return _told(heads_file(found, measured, check_name(out)), json)
+    return as_json(found.facts() | measured.facts()) if json else _table(found, str(measured))
+
+
+def _table(found: "Look", table: str) -> None:
+    from regard.looking.heads import LEGEND
+
+    console.print(table, soft_wrap=True)
+    line("")
+    line(LEGEND, style="dim")
+    _exactly(found)
+
+
+def _switched_off(found: "Look", off: list[str], json: bool, heard: Shown) -> None:
+    heard.at("answering without them")
+    gone: Without = found.without(*off)
+    heard.clear()
+    if json:
+        return as_json(found.facts() | {"without": asdict(gone)})
+    line("off: ", (", ".join(gone.heads), "bold"))
+    line(f"loss {gone.loss[0]:.3f} → {gone.loss[1]:.3f} nats a token; {gone.changed} of {gone.tokens} tokens change")
+    if gone.answer is not None:
+        line("with:    ", found.scene.written)
+        line("without: ", gone.answer)
+    return None
+
+
+def _told(path: Path, json: bool) -> None:
+    if json:
+        return as_json({"written": str(path)})
+    return line("Look at ", (str(path), "bold"), ".")

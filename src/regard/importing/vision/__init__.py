@@ -1,0 +1,1 @@
+"""Image classifiers of other makers: `transformers` and timm."""

@@ -1,0 +1,141 @@
+"""The page, live: a small server for this machine alone.
+
+It listens on 127.0.0.1 and answers to that name only, so that no other site can reach it by a name of its own; what it
+does beyond handing out the page it does for whoever knows the page's token. It reads little, and writes no file.
+"""
+
+import errno
+import re
+import secrets
+import sys
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, urlsplit
+
+from regard.disk.files import json_text
+from regard.disk.parsing import json_value
+from regard.errors import InputError
+from regard.looking.page.document import live_document
+from regard.looking.page.live import Live
+
+HOME = "127.0.0.1"
+LARGEST = 65536  # bytes that are read of a request
+PATIENCE = 30.0  # seconds for a browser to say what it wants
+PATH = re.compile(r"/(bytes|json|do)/(\d{1,2})/([a-z_]{1,20})(?:/([\w.]{1,80}))?")
+
+
+class PageServer(ThreadingHTTPServer):
+    """Answers for one page until it is closed."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, live: Live, port: int = 0) -> None:
+        self.live, self.token = live, secrets.token_urlsafe(24)
+        try:
+            super().__init__((HOME, port), Handler)
+        except OverflowError:
+            raise InputError(f"port {port}: wanted a number from 0 to 65535") from None
+        except OSError as error:
+            taken = error.errno == errno.EADDRINUSE
+            why = "another program has it" if taken else error.strerror or str(error)
+            raise InputError(
+                f"port {port}: {why}; ", flag="leave out --port, and a free one is taken", call="0 takes a free one"
+            ) from error
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        return f"http://{HOME}:{self.server_address[1]}/"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it may be called by whoever asks."""
+        return tuple(f"{name}:{self.server_address[1]}" for name in (HOME, "localhost"))
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that goes away in the middle is nobody's mistake."""
+        error = sys.exception() if sys.version_info >= (3, 12) else sys.exc_info()[1]
+        if not isinstance(error, ConnectionError | TimeoutError):
+            print(f"regard: the page asked in vain: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request: a page, some bytes, some JSON, or something done."""
+
+    server: PageServer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "Regard", ""
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        """The page, and all numbers."""
+        self._answer("GET")
+
+    def do_POST(self) -> None:
+        """What changes something."""
+        self._answer("POST")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Nothing is said of requests that go well."""
+
+    def _answer(self, method: str) -> None:
+        body = self._body()
+        if body is None:
+            return self._say(HTTPStatus.BAD_REQUEST, "too much, or of unknown size")
+        if self.headers.get("Host") not in self.server.names:
+            return self._say(HTTPStatus.FORBIDDEN, "this page is for this machine alone")
+        try:
+            return self._found(method, body)
+        except InputError as error:
+            return self._say(HTTPStatus.BAD_REQUEST, str(error))
+        except Exception as error:  # the page stays up, and says what it could not do
+            print(f"regard: the page asked in vain: {type(error).__name__}: {error}", file=sys.stderr)
+            return self._say(HTTPStatus.INTERNAL_SERVER_ERROR, f"that went wrong: {type(error).__name__}")
+
+    def _found(self, method: str, body: bytes) -> None:
+        asked = urlsplit(self.path)
+        if asked.path == "/" and method == "GET":
+            page = live_document(self.server.live.looks, self.server.token)
+            return self._send(page.encode("utf-8", "replace"), "text/html; charset=utf-8")
+        found = PATH.fullmatch(asked.path)
+        if found is None or (found[1] == "do") != (method == "POST"):
+            return self._say(HTTPStatus.NOT_FOUND, "nothing here")
+        if not secrets.compare_digest(self.headers.get("X-Regard", "").encode(), self.server.token.encode()):
+            return self._say(HTTPStatus.FORBIDDEN, "this page is of an earlier start; load it again")
+        if found[1] == "bytes":
+            part = dict(parse_qsl(asked.query, max_num_fields=4))
+            content = self.server.live.numbers(int(found[2]), found[3], found[4] or "", part)
+            return self._send(content, "application/octet-stream")
+        return self._told(int(found[2]), found[3], body if method == "POST" else None)
+
+    def _told(self, look: int, what: str, body: bytes | None) -> None:
+        if body is None:
+            return self._json(self.server.live.facts(look, what))
+        given = json_value(body)
+        if not isinstance(given, dict):
+            return self._say(HTTPStatus.BAD_REQUEST, "wanted a table in JSON")
+        return self._json(self.server.live.act(look, what, given))
+
+    def _body(self) -> bytes | None:
+        size = self.headers.get("Content-Length", "0")
+        if not size.isdecimal() or len(size) > 9 or int(size) > LARGEST or "Transfer-Encoding" in self.headers:
+            self.close_connection = True
+            return None
+        return self.rfile.read(int(size))
+
+    def _json(self, value: object) -> None:
+        self._send(json_text(value).encode("utf-8", "replace"), "application/json")
+
+    def _say(self, status: HTTPStatus, text: str) -> None:
+        self._send(text.encode("utf-8", "replace"), "text/plain; charset=utf-8", status)
+
+    def _send(self, content: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
+        self.send_response(status)
+        heads = {"Content-Type": kind, "Content-Length": str(len(content)), "Cache-Control": "no-store"}
+        heads |= {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
+        heads |= {"Cross-Origin-Resource-Policy": "same-origin"}
+        for name, value in heads.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)

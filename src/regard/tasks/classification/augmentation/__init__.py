@@ -1,6 +1,0 @@
-"""How training images are varied: batched operations, whose chance is a function of seed and step."""
-
-from regard.tasks.classification.augmentation.augmentation import Augmentation, Draws
-from regard.tasks.classification.augmentation.random import Random
-
-__all__ = ["Augmentation", "Draws", "Random"]

@@ -1,0 +1,60 @@
+"""Restored images as files: each written under a name like its own, and drawn beside what it was."""
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from regard.disk import write
+from regard.errors import InputError
+from regard.listener import Listener
+from regard.tasks.images.places import Places
+from regard.tasks.restoration.pictures import draw_restored
+from regard.tasks.restoration.restorer import Restored, Restorer
+
+PNG = ".png"
+
+
+class Prints:
+    """Restores one image after the other; writes it where `out` says and draws it where `show` says, if they do."""
+
+    def __init__(
+        self,
+        restorer: Restorer,
+        out: str | Path | None = None,
+        show: str | Path | None = None,
+        corrupt: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        self.restorer, self.corrupt, self.overwrite = restorer, corrupt, overwrite
+        self.written = None if out is None else Places(out, (PNG,))
+        self.shown = None if show is None else Places(show)
+        self.done = 0
+
+    def restore(self, name: str, image: NDArray[np.uint8], listener: Listener) -> Restored:
+        """One more image (rows, columns, channels)."""
+        path = None if self.written is None else self._free(self.written.next(name))
+        given = self.restorer.corrupted(image, self.done) if self.corrupt else image
+        found = Restored(name, given, self.restorer.restore(given), image if self.corrupt else None, path)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path, _png(found.pixels))
+        if self.shown is not None:
+            draw_restored(found, self.shown.next(name), listener)
+        self.done += 1
+        return found
+
+    def _free(self, path: Path) -> Path:
+        """What is there already may be the very image that is restored."""
+        if not self.overwrite and (path.exists() or path.is_symlink()):
+            said = f"{path}: there already; name another place, or say that it may be written over: "
+            raise InputError(said, call="overwrite=True", flag="--overwrite")
+        return path
+
+
+def _png(pixels: NDArray[np.uint8]) -> bytes:
+    made = BytesIO()
+    Image.fromarray(pixels if pixels.shape[2] == 3 else pixels[:, :, 0]).save(made, "PNG")
+    return made.getvalue()

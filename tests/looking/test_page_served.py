@@ -1,0 +1,170 @@
+"""The document and its server: nothing in them runs but the page, and nobody is answered but this machine's browser."""
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from http.client import HTTPConnection
+from threading import Thread
+from typing import Any
+
+import pytest
+from seen_models import read, translated
+
+from regard.errors import InputError
+from regard.looking.page.document import bundle, check_runs, safe_json, static_document
+from regard.looking.page.live import Live
+from regard.looking.page.server import PageServer
+
+NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&"
+
+
+class Scripts(HTMLParser):
+    """What a browser would take for a script, and what for text in one."""
+
+    def __init__(self, document: str) -> None:
+        super().__init__()
+        self.kinds: list[str] = []
+        self.contents: list[str] = []
+        self._inside = False
+        self.feed(document)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._inside = tag == "script"
+        if self._inside:
+            self.kinds.append(dict(attrs).get("type") or "")
+            self.contents.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.contents[-1] += data
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    with PageServer(Live([read("the quick brown ")])) as found:
+        Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield found
+        found.shutdown()
+
+
+def asked(
+    server: PageServer, path: str, method: str = "GET", body: Any = None, **heads: str
+) -> tuple[int, bytes, dict[str, str]]:
+    connection = HTTPConnection(*server.server_address[:2], timeout=20)
+    given = {"X-Regard": server.token} | {name.replace("_", "-"): value for name, value in heads.items()}
+    connection.request(method, path, None if body is None else json.dumps(body), given)
+    answer = connection.getresponse()
+    found = answer.status, answer.read(), dict(answer.getheaders())
+    connection.close()
+    return found
+
+
+def test_nothing_in_json_ends_a_script() -> None:
+    said = safe_json({"text": NASTY})
+    assert not set("<>&\u2028\u2029") & set(said)
+    assert json.loads(said) == {"text": NASTY}
+
+
+def test_a_document_holds_one_script_and_asks_nobody() -> None:
+    text = static_document([translated("transformer")])
+    scripts = Scripts(text)
+    assert scripts.kinds.count("module") == 1
+    assert set(scripts.kinds) == {"module", "application/json", "text/plain"}
+    assert scripts.contents[scripts.kinds.index("module")] == bundle()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy
+    assert "default-src 'none'" in policy[1]
+    assert "connect-src 'none'" in policy[1]
+    assert "unsafe" not in policy[1]
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert json.loads(scripts.contents[0])["looks"][0]["read"]
+
+
+def test_modules_hand_each_other_what_they_import() -> None:
+    text = bundle()
+    assert not re.search(r"^(import|export) ", text, re.MULTILINE)
+    names = re.findall(r"^const (module_\w+) = ", text, re.MULTILINE)
+    assert len(names) == len(set(names))
+    for name in names:  # none is used before it is made
+        assert text.index(f"const {name} = ") + len("const ") == text.index(name)
+    for wanted, name in re.findall(r"^const \{([^}]*)\} = (module_\w+);", text, re.MULTILINE):
+        exported = re.search(rf"const {name} = .*?\nreturn \{{ ([^}}]*) \}};", text, re.DOTALL)
+        assert exported
+        assert {one.strip() for one in wanted.split(",")} <= {one.strip() for one in exported[1].split(",")}
+
+
+def test_four_runs_of_one_task_at_most() -> None:
+    look = translated("additive")
+    with pytest.raises(InputError, match="too many"):
+        check_runs([look] * 5)
+
+
+def test_the_page_and_its_numbers_are_handed_out(server: PageServer) -> None:
+    status, page, heads = asked(server, "/")
+    assert status == 200
+    assert b"connect-src 'self'" in page
+    assert heads["X-Content-Type-Options"] == "nosniff"
+    for path in ("/bytes/0/table/masked.0.1", "/bytes/0/table/masked?rows=0:4&columns=1:3", "/bytes/0/overview/masked"):
+        assert asked(server, path)[0] == 200
+    assert asked(server, "/bytes/0/vectors/masked.0.1")[0] == 200
+    assert len(json.loads(asked(server, "/json/0/written_steps")[1])["steps"]) == 17
+    assert {one["name"] for one in json.loads(asked(server, "/json/0/heads")[1])} == {
+        f"masked.{n}.{h}" for n in (0, 1) for h in (0, 1)
+    }
+
+
+def test_a_token_is_forced_undone_and_heads_are_off(server: PageServer) -> None:
+    forced = json.loads(asked(server, "/do/0/force", "POST", {"step": 3, "id": 5, "tokens": 2})[1])
+    ids = forced["sides"]["inputs"]["ids"]
+    assert ids[4] == 5
+    assert len(ids) <= 7
+    assert len(json.loads(asked(server, "/do/0/undo", "POST", {})[1])["sides"]["inputs"]["ids"]) == 17
+    assert len(json.loads(asked(server, "/do/0/undo", "POST", {})[1])["sides"]["inputs"]["ids"]) == 17
+    without = json.loads(asked(server, "/do/0/without", "POST", {"heads": ["masked.0.1"]})[1])
+    assert without["loss"][0] != without["loss"][1]
+
+
+BAD = {
+    "another name": ("GET", "/", {"Host": "evil.example"}, None, 403),
+    "no token": ("GET", "/json/0/heads", {"X_Regard": "x"}, None, 403),
+    "nothing": ("GET", "/etc/passwd", {}, None, 404),
+    "upwards": ("GET", "/bytes/0/table/../../x", {}, None, 404),
+    "no look": ("GET", "/bytes/7/table/masked", {}, None, 400),
+    "no head": ("GET", "/bytes/0/table/masked.9.9", {}, None, 400),
+    "no kind": ("GET", "/bytes/0/overview/cross", {}, None, 400),
+    "no rows": ("GET", "/bytes/0/table/masked?rows=9999999999:2", {}, None, 400),
+    "by GET": ("GET", "/do/0/undo", {}, None, 404),
+    "no table": ("POST", "/do/0/force", {}, [1], 400),
+    "no step": ("POST", "/do/0/force", {}, {"step": 99, "id": 1}, 400),
+    "truth": ("POST", "/do/0/force", {}, {"step": True, "id": 1}, 400),
+    "no id": ("POST", "/do/0/force", {}, {"step": 1, "id": 10**9}, 400),
+    "endless": ("POST", "/do/0/force", {}, {"step": 1, "id": 1, "tokens": 10**9}, 400),
+    "no names": ("POST", "/do/0/without", {}, {"heads": [1]}, 400),
+    "too much": ("POST", "/do/0/without", {}, {"heads": ["x" * 70_000]}, 400),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_refused(case: str, server: PageServer) -> None:
+    method, path, heads, body, wanted = BAD[case]
+    status, said, _ = asked(server, path, method, body, **heads)
+    assert status == wanted, said
+    assert len(said) < 400
+    assert asked(server, "/bytes/0/table/masked")[0] == 200  # and it stays up
+
+
+def test_half_a_request_harms_nobody(server: PageServer) -> None:
+    for said in (b"GET / HTTP/1.1\r\n", b"\x00\xff" * 50, b"POST /do/0/undo HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"):
+        with socket.create_connection(server.server_address[:2]) as half:
+            half.sendall(said)
+    assert asked(server, "/bytes/0/table/masked")[0] == 200
+
+
+def test_a_port_in_use_is_said_in_a_line(server: PageServer) -> None:
+    with pytest.raises(InputError, match=f"port {server.server_address[1]}: another program has it"):
+        PageServer(server.live, server.server_address[1])
