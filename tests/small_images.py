@@ -35,7 +35,7 @@ BODIES: dict[str, Table] = {
     "rows": {"kind": "patches", "patch": [1, 8], "width": 16, "pooling": "mean", "encoder": {"kind": "recurrent"}},
     "resnet": {"kind": "resnet", "width": 4, "blocks": 1, "stages": 2},
 }
-EVERYTHING = {
+EVERYTHING: Table = {
     "crop_padding": 1,
     "flip": 0.5,
     "colour": 0.2,

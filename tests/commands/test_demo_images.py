@@ -46,6 +46,7 @@ def test_it_learns_answers_and_shows_where_it_looked(tmp_path: Path) -> None:
 
 def test_machines_get_lines(tmp_path: Path) -> None:
     done = regard("demo", "images", "--out", str(tmp_path), "--json")
+    assert done.code == 0, done.err
     last = json.loads(done.lines[-1])
     assert last["event"] == "demo"
     assert len(last["read"]) == 5

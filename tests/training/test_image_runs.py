@@ -90,9 +90,7 @@ def alike(folder: Path, other: Path) -> None:
         mine, others = tensors(folder, file, step=6), tensors(other, file, step=6)
         assert mine.keys() == others.keys()
         for name, tensor in mine.items():
-            torch.testing.assert_close(
-                tensor, others[name], rtol=1e-3, atol=1e-4, msg=lambda said, n=name: f"{n}: {said}"
-            )
+            torch.testing.assert_close(tensor, others[name], rtol=1e-3, atol=1e-4)
 
 
 # --- begun from another run -----------------------------------------------------------------------------------------

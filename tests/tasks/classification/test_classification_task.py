@@ -11,6 +11,7 @@ from small_images import BODIES, CLASSES, drawn, prepared, put, recipe
 
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT
+from regard.model.assembly import ImageClassifier
 from regard.model.build import build
 from regard.recipe import Recipe
 from regard.tasks.classification import Classification
@@ -232,6 +233,7 @@ def test_resumed_or_shared_the_task_knows_its_classes_from_what_is_kept(tmp_path
 def test_a_recipe_says_the_size_of_images_once(tmp_path: Path) -> None:
     table = recipe(tmp_path, task={"size": [8, 12], "channels": 1})
     model = build(table)
+    assert isinstance(model, ImageClassifier)
     assert (model.image_shape, model.channels) == ((8, 12), 1)
     assert Recipe.check(table, MENU).table()["model"]["size"] == [8, 12]
 

@@ -1,5 +1,7 @@
 """Every variation of an image: what it does, to whom, and that chance is drawn for all rows at once."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,7 @@ from regard.tasks.images.augmentation.boxes import boxes, coverings, inside
 from regard.tasks.images.augmentation.geometry import move, shear, shifted, turn, warped
 from regard.tasks.images.augmentation.policy import OPERATIONS, operated
 
-ALL = {
+ALL: dict[str, Any] = {
     "crop_padding": 2,
     "flip": 0.5,
     "colour": 0.3,
@@ -162,7 +164,7 @@ def test_chance_is_a_function_of_what_it_is_seeded_with() -> None:
 
 
 @pytest.mark.parametrize("option", [{key: value} for key, value in ALL.items() if key not in ("magnitude",)], ids=str)
-def test_a_row_is_varied_alike_alone_and_among_others(option: dict[str, float]) -> None:
+def test_a_row_is_varied_alike_alone_and_among_others(option: dict[str, Any]) -> None:
     augmentation, pixels = Random(**option), images(6, 3, 8, 8)
     drawn = augmentation.draw(6, (8, 8), chance(7))
     whole = augmentation.vary(pixels, drawn.each)
@@ -200,13 +202,14 @@ def test_with_both_half_of_the_images_are_cut_and_half_laid_over() -> None:
     found, _ = augmentation.mix(torch.zeros(1000, 1, 16, 16), torch.ones(1000, 1, 16, 16), drawn.each)
     over = (found.flatten(1).std(1) == 0) & (found.flatten(1).mean(1) > 0)
     assert over.float().mean() == pytest.approx(0.5, abs=0.06)
+    assert drawn.partner is not None
     assert torch.equal(drawn.partner, (torch.arange(1000) + 1) % 1000)
 
 
 @pytest.mark.parametrize("name", ["mixup", "cutmix"])
 def test_a_share_that_chance_cannot_draw_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name}: 0.001 is as good as none"):
-        Random(**{name: 0.001})
+        Random(**{name: 0.001})  # type: ignore[arg-type]
 
 
 def test_draws_of_some_rows_are_those_rows() -> None:

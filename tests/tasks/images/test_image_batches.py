@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_a_class_without_images_is_no_trouble() -> None:
 
 @pytest.mark.parametrize("option", [{}, {"crop_padding": 2, "flip": 0.5}, EVERYTHING], ids=["plain", "shifted", "all"])
 @pytest.mark.parametrize("of", [2, 3])
-def test_the_parts_of_a_batch_learn_what_the_whole_does(tmp_path: Path, option: dict[str, float], of: int) -> None:
+def test_the_parts_of_a_batch_learn_what_the_whole_does(tmp_path: Path, option: dict[str, Any], of: int) -> None:
     task, model = prepared(put(tmp_path / "data"), "vit", augmentation=option)
     batch = task.batches(1)[3]
     assert batch.rows == 10
