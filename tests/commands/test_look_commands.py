@@ -119,7 +119,7 @@ def test_a_run_without_attention_is_shown_by_influence(runs: dict[str, str]) -> 
     [
         (["a", "--view", "cross.0.7"], 3, "cross.0.7: cross.0 has 2 heads, counted from 0"),
         (["a", "--view", "nonsense"], 3, "nonsense: nothing here has this name; there are encoder.0.0"),
-        (["a", "--out", "x.txt"], 3, "x.txt: what was looked at is written as .png, .svg, .pdf, .csv or .json"),
+        (["a", "--out", "x.txt"], 3, "x.txt: what was looked at is written as .png, .svg, .pdf, .csv, .json or .html"),
         (["a", "--rows", "x"], 3, "rows: wanted START:STOP"),
         (["a", "--off", "cross.9"], 3, "cross.9: cross has 1 layer, counted from 0"),
         (["a", "--tokens", "3"], 3, "a translator writes as much as the text asks for; leave out --tokens"),

@@ -1,0 +1,50 @@
+"""regard look as a page: written as a file, served live until ^C, and what it refuses in a line."""
+
+import json
+import re
+import signal
+import socket
+import urllib.request
+from pathlib import Path
+
+import pytest
+from spoken import Done, refused, regard
+from started import How, Zygote, until
+
+
+def test_a_page_is_written(trained: tuple[Path, Done], tmp_path: Path) -> None:
+    out = tmp_path / "there" / "page.html"
+    done = regard("look", str(trained[0]), "a b c", "--with", str(trained[0]), "--out", str(out), "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out) == {"written": str(out)}
+    facts = re.search(r'id="facts">(.*?)</script>', out.read_text("utf-8"), re.DOTALL)
+    assert facts
+    assert [look["read"] for look in json.loads(facts[1])["looks"]] == ["a b c", "a b c"]
+
+
+def test_what_is_refused(trained: tuple[Path, Done], tmp_path: Path) -> None:
+    look = ("look", str(trained[0]), "a b")
+    refused(3, "on the page only", *look, "--with", str(trained[0]))
+    refused(3, "choose one of them", *look, "--live", "--out", str(tmp_path / "x.html"))
+    refused(3, "the page shows everything", *look, "--view", "alignment", "--out", str(tmp_path / "x.html"))
+    refused(3, "the page shows everything", *look, "--live", "--json")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        refused(3, f"port {port}: another program has it; leave out --port", *look, "--live", "--port", port)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT])
+def test_a_live_page_is_served_until_it_is_ended(
+    number: int, trained: tuple[Path, Done], zygote: Zygote, tmp_path: Path
+) -> None:
+    with zygote.regard(tmp_path, "look", str(trained[0]), "a b c", "--live", how=How()) as process:
+        until(lambda: b"^C ends it" in process.out, lambda: f"the address; {process.said}")
+        address = re.search(rb"http://127\.0\.0\.1:\d+/", process.out)
+        assert address
+        with urllib.request.urlopen(address[0].decode(), timeout=60) as answer:
+            assert b"connect-src 'self'" in answer.read()
+        process.signal(number)
+        assert process.end() == 128 + number
+        assert b"Traceback" not in process.err
