@@ -21,8 +21,9 @@ LONG = "the quick brown fox jumps over the lazy dog. " * 4
 
 
 def said(path: Path) -> str:
-    """All words in an SVG, as they stand there."""
-    return "\n".join(element.text for element in ElementTree.parse(path).iter() if element.text)
+    """All words in an SVG, wherever its lines end."""
+    found = " ".join(element.text for element in ElementTree.parse(path).iter() if element.text)
+    return " ".join(found.split())
 
 
 def rows_of(path: Path) -> list[list[str]]:

@@ -68,7 +68,7 @@ def test_093_a_head_for_position(look: Look, heads: Heads) -> None:
 
 
 def test_095_097_a_head_looks_far_back_and_the_word_there_counts_most(look: Look) -> None:
-    """At the end, a head looks eleven positions back; gradients say by themselves that this is the word that counted."""
+    """At the end a head looks eleven positions back; gradients say by themselves that this word counted."""
     ends = torch.stack([panel.table(words=False)[-1] for panel in look.panels("heads.masked")])
     head, place = divmod(int(ends.argmax()), LENGTH)
     assert place == FAR
