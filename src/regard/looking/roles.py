@@ -44,7 +44,8 @@ class Tally:
         self._counts: dict[str, float] = {}
         self._words = _numbered(rows, columns, self.square)
         self._home = _home(rows, columns, self.square)
-        marks = [place in columns.punctuation for place in range(len(columns))]
+        punctuation = columns.punctuation  # found once: it reads every token
+        marks = [place in punctuation for place in range(len(columns))]
         outside = [place in columns.special for place in range(len(columns))]
         self._columns = {"punctuation": torch.tensor(marks), "special": torch.tensor(outside)}
 
