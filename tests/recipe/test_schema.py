@@ -25,7 +25,7 @@ def faults(table: object) -> list[str]:
 def test_it_is_a_schema_of_draft_2020_12() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     assert list(SCHEMA["properties"]) == [
-        *("name", "about", "task", "data", "tokenizer", "decoding", "model", "training")
+        *("name", "about", "task", "data", "tokenizer", "decoding", "augmentation", "corruption", "model", "training")
     ]
 
 

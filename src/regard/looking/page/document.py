@@ -10,10 +10,10 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from regard.disk.files import json_text
+from regard.disk.files import json_text, read_text
 from regard.errors import InputError
 from regard.looking.look import Look
 from regard.looking.page.contents import about, heads_facts, kept, overview_bytes, written_facts
@@ -108,7 +108,7 @@ def _variable(name: str) -> str:
 
 def part(name: str) -> str:
     """A file of the page, as it came with Regard."""
-    return (files("regard.looking.page") / "static" / name).read_text("utf-8")
+    return read_text(Path(__file__).parent / "static" / name, links=True)
 
 
 def _name(name: str) -> str:
