@@ -101,7 +101,7 @@ class Learner:
         before = {name: held.clone() for name, held in learnt.items()}
         carried = self.task.carried(self.model)
         try:
-            with self._exits.open(leave):
+            with self._exits.heed(leave):
                 yield
         except LeftError:
             self._forget()

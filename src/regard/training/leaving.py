@@ -32,7 +32,7 @@ class Exits:
             raise LeftError
 
     @contextmanager
-    def open(self, wanted: Callable[[], bool]) -> Iterator[None]:
+    def heed(self, wanted: Callable[[], bool]) -> Iterator[None]:
         """Until this ends, a yes leaves the step."""
         self._wanted = wanted
         try:
