@@ -42,5 +42,5 @@ class ImageClassifier(Assembly):
         if pixels.shape[1:] != wanted:
             asked, given = ("×".join(map(str, shape)) for shape in (wanted, pixels.shape[1:]))
             raise InputError(f"wanted images of {asked} numbers, given {given}")
-        logits: Tensor = self.head(self.body(pixels))
+        logits: Tensor = self.head(self.body(pixels.contiguous()))  # in no other order: see docs/architecture.md
         return logits

@@ -58,5 +58,5 @@ class ImageRestorer(Assembly):
             raise InputError(
                 f"wanted images of {self.channels} numbers a pixel, {self.least} pixels or more a side, given {given}"
             )
-        restored: Tensor = self.head(self.body(pixels))
+        restored: Tensor = self.head(self.body(pixels.contiguous()))  # in no other order: see docs/architecture.md
         return restored

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -25,8 +24,3 @@ class ImageBody(Mechanism, ABC):
 def times(*numbers: int) -> str:
     """24×48, or 32 where all are the same."""
     return str(numbers[0]) if len({*numbers}) == 1 else "×".join(map(str, numbers))
-
-
-def side_by_side(pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C Y X"]:
-    """The same with all channels of a pixel next to each other, as convolutions like them: a quarter less time."""
-    return pixels.contiguous(memory_format=torch.channels_last)

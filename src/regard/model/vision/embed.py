@@ -7,7 +7,7 @@ from annotated_doc import Doc
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.model.vision.body import Shape, side_by_side, times
+from regard.model.vision.body import Shape, times
 
 Stem = Annotated[
     Literal["patches", "convolution"],
@@ -56,5 +56,5 @@ class ConvolutionStem(nn.Module):
         self.project = nn.Linear(widths[-1], width)
 
     def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
-        out: Tensor = self.project(self.halve(side_by_side(pixels)).permute(0, 2, 3, 1).flatten(1, 2))
+        out: Tensor = self.project(self.halve(pixels).permute(0, 2, 3, 1).flatten(1, 2))
         return out

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from regard.model.options import StochasticDepth
 from regard.model.vision.blocks import BLOCKS, NARROW, Activation, Convolutions
-from regard.model.vision.body import ImageBody, Shape, side_by_side, times
+from regard.model.vision.body import ImageBody, Shape, times
 from regard.recipe import Count
 
 
@@ -65,7 +65,7 @@ class Resnet(ImageBody):
         self.out_width = before
 
     def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B O"]:
-        x: Tensor = self.close(self.blocks(self.stem(side_by_side(pixels))))
+        x: Tensor = self.close(self.blocks(self.stem(pixels)))
         return x.mean((2, 3))
 
 

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from regard.model.mechanism import Mechanism
 from regard.model.module_list import ModuleList
 from regard.model.vision.blocks import ResnetBlock
-from regard.model.vision.body import side_by_side
 
 Skips = Annotated[
     Literal["concatenate", "none"],
@@ -46,7 +45,7 @@ class Unet(Mechanism):
         its own size wide, down and up."""
 
     def forward(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B O Y X"]:
-        x: Tensor = self.stem(side_by_side(pixels))
+        x: Tensor = self.stem(pixels)
         seen: list[Tensor] = []
         for blocks in self.down:
             x = blocks(x)
