@@ -36,7 +36,8 @@ def made_small(name: str) -> dict[str, Any]:
     kept = {key: value for key, value in table.get("training", {}).items() if key not in ("epochs", *machine)}
     if table["task"]["kind"] in ("classification", "restoration"):
         table["task"] |= {"batch_images": 16, "size": min(64, table["task"]["size"])}
-        return table | {"data": GLYPHS, "training": kept | machine}
+        slow = kept["optimizer"] | {"learning_rate": 1e-3}  # recipes warm up, and norms of few images are rough
+        return table | {"data": GLYPHS, "training": kept | machine | {"optimizer": slow}}
     task = table["task"] | {"batch_tokens": 256}
     if task["kind"] == "language":
         return table | {"task": task | {"context": 32}, "data": TEXT, "tokenizer": "bytes", "training": kept | machine}
