@@ -128,7 +128,7 @@ def test_numbers_about_heads_are_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "rows", "said"),
     [
-        ("x.txt", "", r"written as \.png, \.svg, \.pdf, \.csv or \.json, by their ending"),
+        ("x.txt", "", r"written as \.png, \.svg, \.pdf, \.csv, \.json or \.html, by their ending"),
         ("x", "", "by their ending"),
         ("x.csv", "a", r"rows: wanted START:STOP, such as 0:50, given 'a'"),
         ("x.csv", "9:", r"rows: 9: is none of 8 words, counted from 0"),

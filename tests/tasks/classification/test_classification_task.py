@@ -148,7 +148,7 @@ def test_one_class_alone_is_nothing_to_tell_apart(tmp_path: Path) -> None:
         ({"size": [8, 8, 8]}, "task.size: wanted a whole number"),
         ({"size": "8"}, "task.size: wanted a whole number"),
         ({"channels": 4}, "task.channels: wanted 1 or 3, given 4"),
-        ({"fit": "zoom"}, "task.fit: wanted one of crop, squash, pad, given 'zoom'"),
+        ({"fit": "zoom"}, "task.fit: wanted one of crop, squash, pad, shortest_edge, given 'zoom'"),
         ({"std": [0.0, 1.0, 1.0]}, "task.std: wanted a list of numbers"),
         ({"context": 3}, "task.context: unknown"),
     ],
