@@ -134,12 +134,15 @@ class Attention(Mechanism, ABC):
         return self.answer(self._mixed(asked, keys, values, view, data is not None))
 
     def _front(self, queries: Tensor, data: Tensor, mask: Mask, places: Places) -> Float[Tensor, "B T D"]:
-        """What the first positions find among all; for those who watch, all of them ask."""
-        if not self.tap.idle:
-            return self.forward(data, None, mask, places)[:, : queries.shape[1]]
+        """What the first positions find among all; those who watch see what all of them would."""
         asked, keys, values = self.ask(queries), *self.read(data)
         asked, keys = places.front(asked.shape[2]).rotate(asked), places.rotate(keys)
-        return self.answer(self.mix(asked, keys, values, View(mask, places.slopes(asked.shape[1]))))
+        view = View(mask, places.slopes(asked.shape[1]))
+        mixed = self.mix(asked, keys, values, view)
+        if self.tap.watched:
+            everyone = places.rotate(self.ask(data))
+            self._show(everyone, keys, values, self.mix(everyone, keys, values, view), view)
+        return self.answer(self.tap(mixed))
 
     def _recall(self, queries: Tensor, memory: Held, view: View) -> Tensor:
         """Cross-attention to what was read before; rows that share a source ask as if they were positions of one."""
@@ -163,10 +166,15 @@ class Attention(Mechanism, ABC):
         if self.tap.watched:
             if view.at is not None:
                 keys, values = keys.clone(), values.clone()  # the memory will write over its own
-            weigh = partial(self._weigh, asked, keys, view)
-            self.tap.show(Glance(asked, keys, values, mixed, weigh, view.at, across))
+            self._show(asked, keys, values, mixed, view, across)
         heard: Tensor = self.tap(mixed)
         return heard
+
+    def _show(
+        self, asked: Tensor, keys: Tensor, values: Tensor, mixed: Tensor, view: View, across: bool = False
+    ) -> None:
+        weigh = partial(self._weigh, asked, keys, view)
+        self.tap.show(Glance(asked, keys, values, mixed, weigh, view.at, across))
 
     def _weigh(self, asked: Tensor, keys: Tensor, view: View, rows: slice, head: int | None) -> Tensor:
         """Some rows of all heads; or of one, for which no other is weighed where heads have nothing of their own."""
