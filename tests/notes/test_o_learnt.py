@@ -215,6 +215,14 @@ def lettered(count: int) -> Tensor:
 
 def test_157_the_class_token_knows_more_in_every_layer():
     """Two of nine patches are coloured: of the same colour or not? Colours are first gathered, then compared."""
+    known = torch.tensor([known_by_layer() for _ in range(3)]).mean(0).tolist()
+    assert known[0] < 0.6
+    assert known[0] + 0.1 < known[1] < known[2] - 0.1
+    assert known[2] > 0.95
+
+
+def known_by_layer() -> list[float]:
+    """How often a line through the class token's states tells images apart: of a model that was taught."""
     encoder = {"kind": "transformer", "layers": 2, "mlp": "gelu", "attention": HEADS}
     body = {"kind": "patches", "width": 32, "patch": 2, "encoder": encoder}
     whole = model("image_classifier", classes=2, channels=4, size=6, body=body)
@@ -223,14 +231,11 @@ def test_157_the_class_token_knows_more_in_every_layer():
         pixels, alike = coloured(count)
         return whole(pixels), alike
 
-    teach(whole, lambda: judged(64), steps=100)
+    teach(whole, lambda: judged(64), steps=160)
     pixels, alike = coloured(1500)
     path = layer_by_layer(whole.body.encoder.layers, lambda: whole(pixels))
-    known = [readable(states[:, 0], alike) for states in path]
-    assert known[0] < 0.6
-    assert known[0] + 0.1 < known[1] < known[2] - 0.1
-    assert known[2] > 0.95
     assert_close(path[0][:, 0], path[0][:1, 0].expand(1500, -1))  # before the first layer it has seen no image
+    return [readable(states[:, 0], alike) for states in path]
 
 
 def coloured(count: int) -> tuple[Tensor, Tensor]:
