@@ -45,7 +45,9 @@ def test_resumed_it_ends_as_if_never_interrupted_to_the_bit(images: Path, tmp_pa
 
 def test_another_size_and_corruption_go_on_from_all_weights(images: Path, tmp_path: Path) -> None:
     with unchecked():
-        whole(restoring(images, task={"mean": [0.1, 0.2, 0.3], "std": [0.5, 0.6, 0.7]}), tmp_path / "base")
+        scaled = {"mean": [0.1, 0.2, 0.3], "std": [0.5, 0.6, 0.7]}
+        one = {"steps": 1, "checkpoints": {"validate_every": 1}}  # so that the best is the last
+        whole(restoring(images, task=scaled, training=one), tmp_path / "base")
         words = [f"from={tmp_path / 'base'}", "task.size=12", "corruption.kind=squares", f"data.train={images}"]
         words += ["training.steps=1", "training.optimizer.learning_rate=1e-12", "data.valid_share=0.2"]
         list(training(*words, out=tmp_path / "new"))
