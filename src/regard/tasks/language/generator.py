@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import torch
+
 from regard.datasets.chat import encode_chat
 from regard.datasets.tokenizer import Tokenizer
 from regard.datasets.tokenizer.tokenizer import TextStream
@@ -11,12 +13,15 @@ from regard.decoding.draft import Draft
 from regard.decoding.engine import Engine
 from regard.decoding.job import StoppedError
 from regard.decoding.request import Drafted, Finished, Hypothesis, Request, Token
+from regard.decoding.sample import OneByOne
 from regard.decoding.search import Search
 from regard.decoding.speculative import check_search
 from regard.errors import InputError
 from regard.model.assembly import LanguageModel
+from regard.model.mask import Mask
 from regard.model.mode import evaluating
 from regard.tasks.language.facts import Facts
+from regard.tasks.language.loss import label_surprises
 
 ROWS = 320
 SAMPLES = 1_000_003  # between the numbers of the samples of a prompt
@@ -142,7 +147,7 @@ class TextGenerator:
             for place, prompt in enumerate(each for each in prompts for _ in range(samples))
         ]
         for job in jobs:
-            job.fit(slide)
+            job.fit(slide, first + job.place // samples + 1 if first or len(prompts) > 1 else None)
         return self._written(jobs, first * samples, slide, stopped)
 
     def go_on(self, ids: Sequence[int], tokens: int) -> list[int]:
@@ -167,17 +172,16 @@ class TextGenerator:
         self, going: "list[_Job]", first: int, slide: bool, stopped: Callable[[], bool]
     ) -> Iterator[Chunk | tuple[int, Generated]]:
         while going:
-            yield from self._round(going, first, stopped)
-            for job in going:
-                if job.why == "context" and slide and job.left > 0:
-                    job.why = None
-            done = [job for job in going if job.why is not None]
-            going = [job for job in going if job.why is None]
+            yield from self._round(going, first, slide, stopped)
+            going = [job for job in going if not job.done]
             if stopped():
-                done, going = [*done, *going], []
-            yield from ((job.place, job.finished()) for job in done)
+                for job in going:
+                    yield from job.finish(job.why or "stopped")
+                return
 
-    def _round(self, jobs: "list[_Job]", first: int, stopped: Callable[[], bool]) -> Iterator[Chunk]:
+    def _round(
+        self, jobs: "list[_Job]", first: int, slide: bool, stopped: Callable[[], bool]
+    ) -> Iterator[Chunk | tuple[int, Generated]]:
         engine = Engine(
             self.model,
             self.search,
@@ -195,9 +199,24 @@ class TextGenerator:
                     if isinstance(event, Token):
                         yield from job.add(event)
                     elif isinstance(event, Finished):
-                        yield from job.end(event.hypotheses[0])
+                        best = event.hypotheses[0]
+                        for token in self._told_late(job, best):
+                            yield from job.add(token)
+                        yield from job.end(best, slide)
         except StoppedError:
             return
+
+    @torch.inference_mode()
+    def _told_late(self, job: "_Job", found: Hypothesis) -> list[Token]:
+        """Tokens of a beam search, which knows them only in the end; how likely each was is read anew."""
+        if isinstance(self.search, OneByOne) or not found.tokens:
+            return []
+        row = torch.tensor([[*job.ids, *found.tokens]], device=next(self.model.parameters()).device)
+        costs = label_surprises(self.model, self.model.states(row[:, :-1], Mask()), row[:, 1:])[0].tolist()
+        return [
+            Token(job.place, token, -cost)
+            for token, cost in zip(found.tokens, costs[-len(found.tokens) :], strict=True)
+        ]
 
 
 class _Job:
@@ -212,19 +231,18 @@ class _Job:
         self._stream: TextStream = generator.tokenizer.stream(ids)
         self._made = Generated(prompt if isinstance(prompt, str) else str(prompt[-1].get("content", "")))
         self._held = ""
-        self._asked = 0
+        self.done = False
 
     why: Why | None
-    """Why it has ended; None while it has not."""
+    """Why it ends; None while it need not."""
 
-    def fit(self, slide: bool) -> None:
-        """Refuse a prompt that leaves no room, or keep the end of it."""
+    def fit(self, slide: bool, number: int | None) -> None:
+        """Refuse a prompt that leaves no room, by its number where there are several; who slides keeps its end."""
         room = self._generator.room
-        if len(self.ids) < room:
-            return
-        if not slide:
+        if len(self.ids) >= room and not slide:
+            which = "" if number is None else f" (number {number:,})"
             raise InputError(
-                f"a prompt of {len(self.ids):,} tokens, and the model takes in {room:,} in all; shorten it, or ",
+                f"a prompt of {len(self.ids):,} tokens{which}, and the model takes in {room:,} in all; shorten it, or ",
                 call="slide=True keeps its end",
                 flag="--slide keeps its end",
             )
@@ -234,9 +252,9 @@ class _Job:
         if len(self.ids) >= room:
             kept = max(1, room // SHORTEST)
             self.ids = self.ids[-kept:]
-        self._asked = min(self.left, room - len(self.ids))
+        most = min(self.left, room - len(self.ids))
         number = SAMPLES * len(self._made.tokens) + first + self.place  # another draw after every slide
-        return Request(self.ids, None, self._asked, number, lambda: self.why is not None)
+        return Request(self.ids, None, most, number, lambda: self.why is not None)
 
     def add(self, event: Token) -> Iterator[Chunk]:
         """One token more."""
@@ -268,25 +286,19 @@ class _Job:
         ends = (n for n in range(most, 0, -1) if any(one.startswith(self._held[-n:]) for one in self._stop))
         return next(ends, 0)
 
-    def end(self, found: Hypothesis) -> Iterator[Chunk]:
-        """The engine is done with it."""
+    def end(self, found: Hypothesis, slide: bool) -> Iterator[Chunk | tuple[int, Generated]]:
+        """The engine is done with it; it goes on later where only the context was full, and is to slide."""
         if found.drafted is not None:
             self._made.drafted = (self._made.drafted or Drafted()) + found.drafted
-        if self.why is None:
-            self.why = "end" if found.ended else "length" if self.left <= 0 else "context"
-        if self.why in ("end", "length"):
-            yield from self._rest()
+        why = self.why or ("end" if found.ended else "length" if self.left <= 0 else "context")
+        if why != "context" or not slide:
+            yield from self.finish(why)
 
-    def _rest(self) -> Iterator[Chunk]:
-        rest = self._stream.rest()
-        self._made.text += self._held + rest
-        if self._held + rest:
-            yield Chunk(self.place, self._held + rest)
-        self._held = ""
-
-    def finished(self) -> Generated:
-        """All of it."""
-        if self.why not in ("end", "length", "stop"):
-            for _ in self._rest():
-                pass
-        return replace(self._made, why=self.why or "stopped")
+    def finish(self, why: Why) -> Iterator[Chunk | tuple[int, Generated]]:
+        """What was held back, unless it is what a stop string cut off; then all of it."""
+        self.why, self.done = why, True
+        rest = "" if why == "stop" else self._held + self._stream.rest()
+        self._made.text += rest
+        if rest:
+            yield Chunk(self.place, rest)
+        yield self.place, replace(self._made, why=why)
