@@ -103,9 +103,7 @@ def generate(
         writer = Writer(generator, heard, Manner(tokens, samples, tuple(stop or ()), slide, echo, inked, json))
         chats = generator.template is not None if chat is None else chat
         if system and not chats:
-            raise InputError(
-                "--system: only a chat is told something first, and this goes on with texts; leave it out"
-            )
+            raise InputError("--system: only a chat is told something first, and this goes on with texts; leave it out")
         talk = partial(Conversation, generator, system, tokens, heard)
         if asked is None:
             heard.clear()

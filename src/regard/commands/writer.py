@@ -11,7 +11,8 @@ from regard.commands.surprise import Inked
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.tasks.language.generator import Chat, Chunk, Generated, TextGenerator
+    from regard.tasks.language.generator import TextGenerator
+    from regard.tasks.language.writing import Chat, Chunk, Generated
 
 SAID = {
     "length": "after {tokens:,} tokens; --tokens N writes more",
@@ -42,7 +43,7 @@ class Writer:
 
     def write(self, prompts: "Sequence[str | Chat]") -> "list[Generated]":
         """What follows some prompts, each a text or the messages of a chat."""
-        from regard.tasks.language.generator import Chunk
+        from regard.tasks.language.writing import Chunk
 
         how = self.manner
         made: list[Generated] = []

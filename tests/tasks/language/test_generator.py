@@ -8,13 +8,15 @@ import pytest
 import torch
 from small import STACKS, TEXT, prepared
 
+from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.beam import Beam
 from regard.decoding.engine import Engine
-from regard.decoding.request import Request
+from regard.decoding.request import Request, Token
 from regard.decoding.sample import Greedy, Sample
 from regard.errors import InputError
-from regard.tasks.language.generator import Chunk, Generated, TextGenerator
+from regard.tasks.language.generator import TextGenerator
 from regard.tasks.language.scorer import Scorer
+from regard.tasks.language.writing import Chunk, Generated, Text
 
 PROMPTS = ["The fox", "yes, no", "", "The 3th fox", "ö", "The fox"]
 
@@ -153,6 +155,19 @@ def test_a_context_that_is_full_ends_a_text_or_slides(small: TextGenerator) -> N
     with pytest.raises(InputError, match="a prompt of 25 tokens, and the model takes in 24 in all"):
         greedy.generate(["x" * 24], 5)
     assert len(greedy.generate(["x" * 99], 5, slide=True)[0].tokens) == 5
+
+
+def test_of_several_stop_strings_the_first_in_the_text_ends_it(small: TextGenerator) -> None:
+    """A token may bring more than one of them at once, whatever their order was when they were said."""
+
+    class Stream(TextStream):
+        def add(self, token: int) -> str:
+            return "one. two. three"
+
+    text = Text("", [0], Stream(small.tokenizer, [0]), 9, ["three", "two", "e. t"], 0)
+    (chunk,) = text.add(Token(0, 1, -1.0))
+    assert (chunk.text, text.why) == ("on", "stop")
+    assert list(text.add(Token(0, 1, -1.0))) == []
 
 
 def told(events: list[Any]) -> tuple[dict[int, str], dict[int, Generated]]:

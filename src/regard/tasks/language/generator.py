@@ -1,18 +1,16 @@
 """From a beginning to what follows: any number of texts, token by token, as they are written."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import torch
 
 from regard.datasets.chat import encode_chat
 from regard.datasets.tokenizer import Tokenizer
-from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.draft import Draft
 from regard.decoding.engine import Engine
 from regard.decoding.job import StoppedError
-from regard.decoding.request import Drafted, Finished, Hypothesis, Request, Token
+from regard.decoding.request import Finished, Hypothesis, Request, Token
 from regard.decoding.sample import OneByOne
 from regard.decoding.search import Search
 from regard.decoding.speculative import check_search
@@ -22,49 +20,9 @@ from regard.model.mask import Mask
 from regard.model.mode import evaluating
 from regard.tasks.language.facts import Facts
 from regard.tasks.language.loss import label_surprises
+from regard.tasks.language.writing import Chat, Chunk, Generated, Text
 
 ROWS = 320
-SAMPLES = 1_000_003  # between the numbers of the samples of a prompt
-SHORTEST = 2  # of a context that slides, one in so many tokens is kept
-
-Chat = Sequence[Mapping[str, str]]
-Why = Literal["end", "stop", "length", "context", "stopped"]
-"""Why a text ended: the model ended it, a stop string came, it was as long as asked for, or its context was full."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """One token: what it adds to the text, and how likely it was."""
-
-    text: str
-    token: int
-    log_prob: float
-
-
-@dataclass
-class Generated:
-    """A prompt, and what was written behind it."""
-
-    prompt: str
-    text: str = ""
-    tokens: list[Written] = field(default_factory=list)
-    why: Why = "stopped"
-    drafted: Drafted | None = None
-    """What a draft guessed of it, if there was one."""
-
-    @property
-    def log_prob(self) -> float:
-        """Of all that was written."""
-        return sum((token.log_prob for token in self.tokens), 0.0)
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """More of text number `place`: what is certain of it now. `written` is the token that brought it."""
-
-    place: int
-    text: str
-    written: Written | None = None
 
 
 @dataclass(frozen=True)
@@ -142,13 +100,13 @@ class TextGenerator:
         What cannot be written is refused at once. Where the context is full a text ends, or, if it is to `slide`, its
         older half is forgotten and it goes on.
         """
-        jobs = [
-            _Job(self, prompt, self._ids(prompt), tokens, stop, place)
+        texts = [
+            self._begun(prompt, tokens, stop, place)
             for place, prompt in enumerate(each for each in prompts for _ in range(samples))
         ]
-        for job in jobs:
-            job.fit(slide, first + job.place // samples + 1 if first or len(prompts) > 1 else None)
-        return self._written(jobs, first * samples, slide, stopped)
+        for text in () if slide else texts:
+            text.check(self.room, first + text.place // samples + 1 if first or len(prompts) > 1 else None)
+        return self._written(texts, first * samples, slide, stopped)
 
     def go_on(self, ids: Sequence[int], tokens: int) -> list[int]:
         """Behind some ids, so many tokens more at most, as ids; all of it, the beginning too."""
@@ -165,22 +123,23 @@ class TextGenerator:
         unknown = range(len(self.tokenizer), int(self.model.head.out_features))
         return [*sorted(self.tokenizer.special - set(self.facts.stops)), *unknown]
 
-    def _ids(self, prompt: str | Chat) -> list[int]:
-        return self.encode(prompt) if isinstance(prompt, str) else self.encode_chat(prompt)
+    def _begun(self, prompt: str | Chat, tokens: int, stop: Sequence[str], place: int) -> Text:
+        ids = self.encode(prompt) if isinstance(prompt, str) else self.encode_chat(prompt)
+        return Text(prompt, ids, self.tokenizer.stream(ids), tokens, stop, place)
 
     def _written(
-        self, going: "list[_Job]", first: int, slide: bool, stopped: Callable[[], bool]
+        self, going: list[Text], first: int, slide: bool, stopped: Callable[[], bool]
     ) -> Iterator[Chunk | tuple[int, Generated]]:
         while going:
             yield from self._round(going, first, slide, stopped)
-            going = [job for job in going if not job.done]
+            going = [text for text in going if not text.done]
             if stopped():
-                for job in going:
-                    yield from job.finish(job.why or "stopped")
+                for text in going:
+                    yield from text.finish(text.why or "stopped")
                 return
 
     def _round(
-        self, jobs: "list[_Job]", first: int, slide: bool, stopped: Callable[[], bool]
+        self, texts: list[Text], first: int, slide: bool, stopped: Callable[[], bool]
     ) -> Iterator[Chunk | tuple[int, Generated]]:
         engine = Engine(
             self.model,
@@ -191,114 +150,29 @@ class TextGenerator:
             stopped=stopped,
             draft=self.draft,
         )
-        requests = [job.request(self.room, first) for job in jobs]
+        requests = [text.request(self.room, first) for text in texts]
         try:
             with evaluating(self.model), evaluating(self.model if self.draft is None else self.draft.model):
                 for event in engine.generate(requests):
-                    job = jobs[event.place]
+                    text = texts[event.place]
                     if isinstance(event, Token):
-                        yield from job.add(event)
+                        yield from text.add(event)
                     elif isinstance(event, Finished):
                         best = event.hypotheses[0]
-                        for token in self._told_late(job, best):
-                            yield from job.add(token)
-                        yield from job.end(best, slide)
+                        for token in self._told_late(text, best):
+                            yield from text.add(token)
+                        yield from text.end(best, slide)
         except StoppedError:
             return
 
     @torch.inference_mode()
-    def _told_late(self, job: "_Job", found: Hypothesis) -> list[Token]:
+    def _told_late(self, text: Text, found: Hypothesis) -> list[Token]:
         """Tokens of a beam search, which knows them only in the end; how likely each was is read anew."""
         if isinstance(self.search, OneByOne) or not found.tokens:
             return []
-        row = torch.tensor([[*job.ids, *found.tokens]], device=next(self.model.parameters()).device)
+        row = torch.tensor([[*text.ids, *found.tokens]], device=next(self.model.parameters()).device)
         costs = label_surprises(self.model, self.model.states(row[:, :-1], Mask()), row[:, 1:])[0].tolist()
         return [
-            Token(job.place, token, -cost)
+            Token(text.place, token, -cost)
             for token, cost in zip(found.tokens, costs[-len(found.tokens) :], strict=True)
         ]
-
-
-class _Job:
-    """One text while it is written."""
-
-    def __init__(
-        self, generator: TextGenerator, prompt: str | Chat, ids: list[int], tokens: int, stop: Sequence[str], place: int
-    ) -> None:
-        self.ids, self.left, self.place, self.why = ids, tokens, place, None
-        self._generator, self._stop = generator, [one for one in stop if one]
-        self._longest = max(map(len, self._stop), default=0)
-        self._stream: TextStream = generator.tokenizer.stream(ids)
-        self._made = Generated(prompt if isinstance(prompt, str) else str(prompt[-1].get("content", "")))
-        self._held = ""
-        self.done = False
-
-    why: Why | None
-    """Why it ends; None while it need not."""
-
-    def fit(self, slide: bool, number: int | None) -> None:
-        """Refuse a prompt that leaves no room, by its number where there are several; who slides keeps its end."""
-        room = self._generator.room
-        if len(self.ids) >= room and not slide:
-            which = "" if number is None else f" (number {number:,})"
-            raise InputError(
-                f"a prompt of {len(self.ids):,} tokens{which}, and the model takes in {room:,} in all; shorten it, or ",
-                call="slide=True keeps its end",
-                flag="--slide keeps its end",
-            )
-
-    def request(self, room: int, first: int) -> Request:
-        """The rest of it, or as much as fits."""
-        if len(self.ids) >= room:
-            kept = max(1, room // SHORTEST)
-            self.ids = self.ids[-kept:]
-        most = min(self.left, room - len(self.ids))
-        number = SAMPLES * len(self._made.tokens) + first + self.place  # another draw after every slide
-        return Request(self.ids, None, most, number, lambda: self.why is not None)
-
-    def add(self, event: Token) -> Iterator[Chunk]:
-        """One token more."""
-        if self.why is not None:  # it was to end, and the engine has not heard of it yet
-            return
-        self.ids = [*self.ids, event.token]
-        self.left -= 1
-        text = self._stream.add(event.token)
-        written = Written(text, event.token, event.log_prob)
-        self._made.tokens.append(written)
-        yield from self._told(text, written)
-
-    def _told(self, text: str, written: Written | None) -> Iterator[Chunk]:
-        """What can be told: what may be the beginning of a stop string is held back."""
-        self._held += text
-        found = [self._held.find(one) for one in self._stop]
-        first = min((place for place in found if place >= 0), default=-1)
-        if first >= 0:
-            self._held, self.why = self._held[:first], "stop"
-        certain = len(self._held) if first >= 0 else len(self._held) - self._begun()
-        told, self._held = self._held[:certain], self._held[certain:]
-        self._made.text += told
-        if told or written is not None:
-            yield Chunk(self.place, told, written)
-
-    def _begun(self) -> int:
-        """How many characters at the end may be the beginning of a stop string."""
-        most = min(self._longest - 1, len(self._held))
-        ends = (n for n in range(most, 0, -1) if any(one.startswith(self._held[-n:]) for one in self._stop))
-        return next(ends, 0)
-
-    def end(self, found: Hypothesis, slide: bool) -> Iterator[Chunk | tuple[int, Generated]]:
-        """The engine is done with it; it goes on later where only the context was full, and is to slide."""
-        if found.drafted is not None:
-            self._made.drafted = (self._made.drafted or Drafted()) + found.drafted
-        why = self.why or ("end" if found.ended else "length" if self.left <= 0 else "context")
-        if why != "context" or not slide:
-            yield from self.finish(why)
-
-    def finish(self, why: Why) -> Iterator[Chunk | tuple[int, Generated]]:
-        """What was held back, unless it is what a stop string cut off; then all of it."""
-        self.why, self.done = why, True
-        rest = "" if why == "stop" else self._held + self._stream.rest()
-        self._made.text += rest
-        if rest:
-            yield Chunk(self.place, rest)
-        yield self.place, replace(self._made, why=why)
