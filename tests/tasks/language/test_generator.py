@@ -1,6 +1,7 @@
 """What a language model writes: the same in any company, never half a character, and ended for a reason."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,20 @@ def test_a_beam_search_slides(small: TextGenerator) -> None:
     (ended,), (slid,) = beam.generate(["abc"], 50), beam.generate(["abc"], 50, slide=True)
     assert (ended.why, len(ended.tokens)) == ("context", 20)
     assert (slid.why, len(slid.tokens)) == ("length", 50)
+
+
+@pytest.mark.parametrize("stack", ["lstm", "gru", "elman"])
+def test_a_state_that_was_carried_while_it_learnt_has_no_context_to_fill(stack: str, text: Path) -> None:
+    task, model = prepared(text, stack, task={"carry_state": True}, tokenizer={"kind": "bytes"})
+    endless = replace(task.answerer(model), search=Greedy())
+    bounded = replace(endless, carries=False)
+    prompt = "The fox says yes"  # more than the twelve tokens of a window
+    (found,) = endless.generate([prompt], 20)
+    assert (found.why, [token.token for token in found.tokens]) == ("length", by_hand(endless, prompt, 20)[0])
+    with pytest.raises(InputError, match="the model takes in 12 in all"):
+        bounded.generate([prompt], 20)
+    (scored,) = dict(Scorer(endless).score([prompt])).values()
+    assert len(scored.tokens) == len(prompt)
 
 
 def test_a_prompt_that_is_too_long_is_named_by_its_number(small: TextGenerator) -> None:

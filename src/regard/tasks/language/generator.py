@@ -23,6 +23,7 @@ from regard.tasks.language.loss import label_surprises
 from regard.tasks.language.writing import Chat, Chunk, Generated, Text
 
 ROWS = 320
+ENDLESS = 2**62
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class TextGenerator:
     """How a chat is written for it, in Jinja, if it chats."""
     draft: Draft | None = None
     """A smaller model that guesses what comes next."""
+    carries: bool = False
+    """Whether its state went on from window to window while it learnt: then no context is ever full."""
 
     def drafted(self, other: "TextGenerator", tokens: int = 0) -> "TextGenerator":
         """The same with a smaller one of the same vocabulary, which guesses so many tokens at a time; 0 adapts."""
@@ -55,10 +58,15 @@ class TextGenerator:
         return replace(self, draft=Draft(other.model, tokens, other.room))
 
     @property
-    def room(self) -> int:
-        """Tokens that a prompt and what follows may have together."""
+    def window(self) -> int:
+        """Tokens that it has learnt to read at once."""
         limit = self.model.limit
         return self.context if limit is None else min(limit, self.context)
+
+    @property
+    def room(self) -> int:
+        """Tokens that a prompt and what follows may have together."""
+        return ENDLESS if self.carries else self.window
 
     def encode(self, text: str) -> list[int]:
         """A prompt as the model reads it, behind the token that begins a text."""
@@ -110,7 +118,7 @@ class TextGenerator:
 
     def go_on(self, ids: Sequence[int], tokens: int) -> list[int]:
         """Behind some ids, so many tokens more at most, as ids; all of it, the beginning too."""
-        more = min(tokens, self.room - len(ids))
+        more = min(tokens, self.window - len(ids))
         if more < 1:
             return list(ids)
         engine = Engine(self.model, self.search, stop_tokens=self.facts.stops, forbidden=self._never())

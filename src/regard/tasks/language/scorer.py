@@ -88,7 +88,7 @@ class Scorer:
         return [*ids, self.generator.facts.end] if self.ended else ids
 
     def _parts(self, number: int, ids: list[int]) -> Iterator[_Part]:
-        room = self.generator.room
+        room = self.generator.window
         if len(ids) <= room + 1:
             if len(ids) > 1:
                 yield _Part(number, ids)
