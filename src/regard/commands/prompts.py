@@ -31,11 +31,11 @@ def asked_prompts(texts: list[str], files: list[Path], whole: bool) -> Iterator[
     return asked_lines(texts, files, "prompts", "go on with")
 
 
-def prompt_of(asked: Asked, warned: Warned) -> str:
-    """Its text; what was no text in it is told."""
+def prompt_of(asked: Asked, warned: Warned | None = None) -> str:
+    """Its text; what was no text in it is told, where single lines may have such."""
     if asked.refused:
         raise InputError(f"{asked.place}: {asked.refused}")
-    if asked.damaged:
+    if asked.damaged and warned is not None:
         warned.of(DAMAGED, asked.place)
     return asked.text
 
