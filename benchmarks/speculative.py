@@ -13,7 +13,8 @@ import typer
 
 from regard.commands.show import as_json, columns, console
 from regard.decoding.compiled.machine_code import MACHINE_CODE
-from regard.tasks.language.generator import Generated, TextGenerator
+from regard.tasks.language.generator import TextGenerator
+from regard.tasks.language.writing import Generated
 from regard.verbs import drafted, generator_of, opened, sampling_keys
 from shown import run as shown
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from regard.run.curve import Curve
     from regard.run.overview import Overview
     from regard.tasks.classification import Classified
-    from regard.tasks.language.generator import Generated
     from regard.tasks.language.scorer import ScoredText
+    from regard.tasks.language.writing import Generated
     from regard.tasks.restoration import Restored
     from regard.tasks.task import Evaluation, Table
     from regard.tasks.translation import Translated
@@ -62,7 +62,7 @@ _PLACES = {
     "regard.run.curve": ("Curve",),
     "regard.run.overview": ("Overview",),
     "regard.tasks.classification": ("Classified",),
-    "regard.tasks.language.generator": ("Generated",),
+    "regard.tasks.language.writing": ("Generated",),
     "regard.tasks.language.scorer": ("ScoredText",),
     "regard.tasks.restoration": ("Restored",),
     "regard.tasks.task": ("Evaluation", "Table"),

@@ -23,8 +23,9 @@ from regard.run import Run
 from regard.tasks.classification import Classified, Classifier
 from regard.tasks.classification.showing import Pictures
 from regard.tasks.evaluation import Scored
-from regard.tasks.language.generator import Generated, TextGenerator
+from regard.tasks.language.generator import TextGenerator
 from regard.tasks.language.scorer import ScoredText, Scorer
+from regard.tasks.language.writing import Generated
 from regard.tasks.restoration import Restored, Restorer
 from regard.tasks.restoration.printing import Prints
 from regard.tasks.task import Evaluation, Exam

@@ -1,5 +1,6 @@
 """Language models on the command line and in Python: train, go on, evaluate, generate, score."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -104,6 +105,43 @@ def test_surprise_is_shown_without_colours_too(run: str) -> None:
     assert max(map(len, done.lines[-1:])) <= 80
 
 
+def test_what_is_told_of_one_text_is_told_of_several_in_the_end(run: str) -> None:
+    done = regard("generate", run, "The fox", "no", "-n", "99", "--greedy", "--set", "decoding.min_length=99")
+    assert done.code == 0, done.err
+    assert "2 of 2 texts ended: its context of 32 tokens is full; --slide forgets the older half" in done.err
+    done = regard("generate", run, "The fox", "no", "-n", "3", "--probabilities")
+    assert done.lines[-1].startswith("bits of surprise: · 0–1")
+    assert "ended" not in done.err
+
+
+def test_a_file_is_one_prompt_with_its_lines_packed_or_not(run: str, tmp_path: Path) -> None:
+    lines = "The fox\nnumber 7"
+    (tmp_path / "plain.txt").write_text("\ufeff" + lines)
+    (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(lines.encode()))
+    told = [
+        regard("generate", run, "--whole", "--file", str(tmp_path / name), "-n", "4", "--greedy").out
+        for name in ("plain.txt", "packed.txt.gz")
+    ]
+    told.append(regard("generate", run, "--whole", "-n", "4", "--greedy", given=lines.encode()).out)
+    assert told[0].startswith(lines)
+    assert len(set(told)) == 1
+
+
+def test_prompts_that_are_not_all_text_are_told(run: str) -> None:
+    done = regard("generate", run, "-n", "3", "--greedy", given=b"fox \xff\nno\n")
+    assert done.code == 0
+    assert "the pipe: line 1: not UTF-8: what cannot be read is taken as \ufffd" in done.err
+    assert "fox \ufffd" in done.out
+
+
+def test_a_beam_search_goes_on_with_a_text_too(run: str) -> None:
+    asked = ["generate", run, "The fox", "-n", "9", "--set", "decoding.kind=beam", "--set", "decoding.min_length=9"]
+    done = regard(*asked)
+    assert done.code == 0, done.err
+    assert len(done.out.rstrip("\n")) == len("The fox") + 9
+    assert "ended: after 9 tokens" in done.err
+
+
 def test_what_ends_a_text_is_not_shown_with_its_surprise_either(run: str) -> None:
     (row,) = regard("generate", run, "The fox", "-n", "12", "--greedy", "--json").lines
     text = json.loads(row)["text"]
@@ -160,6 +198,7 @@ def test_what_cannot_be_is_said_in_a_line(run: str, tmp_path: Path) -> None:
     refused(3, "a prompt of 100 tokens, and the model takes in 32", "generate", run, "x" * 99)
     refused(3, "greedy leaves nothing to chance", "generate", run, "a", "--greedy", "--top-k", "3")
     refused(3, "not UTF-8", "generate", run, "--whole", given=b"\xff")
+    refused(3, "this goes on with texts; leave it out", "generate", run, "a", "--system", "Be kind.")
     refused(2, "decoding.temperature", "generate", run, "a", "--set", "decoding.temperature=-1")
     (tmp_path / "empty.txt").write_text("")
     recipe = (Path(run).parent / "fox.toml").read_text().replace(str(Path(run).parent / "text.txt"), "TEXT")

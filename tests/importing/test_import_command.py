@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 from spoken import Done, refused, regard
-from strangers import TEMPLATE, put, stranger, tokenizer_json
+from strangers import TEMPLATE, change, put, stranger, tokenizer_json
 
 from regard import evaluate, generate, open_run
+from regard.import_run import import_model
 from regard.run import Run
 
 TEXT = "Two men are playing the guitar in front of 1234 people! Ein Hund läuft über die grüne Wiese.\n" * 30
@@ -59,6 +60,20 @@ def test_a_chat_is_written_by_its_own_template(made: tuple[Path, Done]) -> None:
     assert not chat.out.startswith("Hund")
     told = regard("generate", str(made[0]), "Hund", "-n", "5", "--greedy", "--system", "Antworte kurz.")
     assert told.code == 0
+
+
+def test_where_nothing_begins_a_text_documents_are_parted_by_the_token_for_that(tmp_path: Path) -> None:
+    """Chats end with a token of their own, which stood between no two documents; both end what is written."""
+    put(tmp_path / "qwen2", stranger("qwen2"))
+    (tmp_path / "qwen2" / "tokenizer.json").write_text(tokenizer_json())
+    change(tmp_path / "qwen2", "tokenizer_config.json", add_bos_token=False)
+    generator = open_run(import_model(tmp_path / "qwen2", tmp_path / "run").folder).answerer
+    ids = {name: generator.tokenizer.engine.token_to_id(name) for name in ("<|endoftext|>", "<|im_end|>")}
+    facts = generator.facts
+    assert (facts.begin, facts.end) == (ids["<|endoftext|>"],) * 2
+    assert set(facts.stops) == {*ids.values()}
+    assert facts.begin not in generator.encode("Two men")
+    assert generator.encode("") == [facts.begin]
 
 
 def test_it_does_what_a_trained_one_does(made: tuple[Path, Done], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from regard.calls.training import train
 from regard.datasets.pydoc import Pydoc
 from regard.model.mask import Mask
 from regard.model.watch import watch
-from regard.tasks.language.generator import Chunk
+from regard.tasks.language.writing import Chunk
 from regard.trained import Trained, open_run
 from regard.verbs import evaluate, generate, score
 

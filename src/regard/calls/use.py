@@ -12,8 +12,8 @@ from regard.looking.alignment import Alignment
 from regard.looking.look import Look
 from regard.recipe.override import Override
 from regard.tasks.classification import Classified
-from regard.tasks.language.generator import Generated
 from regard.tasks.language.scorer import ScoredText
+from regard.tasks.language.writing import Generated
 from regard.tasks.restoration import Restored
 from regard.tasks.task import Evaluation
 from regard.tasks.translation import Translated

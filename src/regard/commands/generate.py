@@ -1,5 +1,6 @@
 """regard generate: a language model goes on with a text, as it is written."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
 from regard.commands.surprise import Inked
 from regard.commands.translate import Device, Quiet, Set
+from regard.errors import InputError
 
 TOGETHER = 256  # prompts that are gone on with at a time
 
@@ -77,8 +79,9 @@ def generate(
     regard generate runs/gpt --file prompts.txt --samples 4 --json > out.jsonl
     """
     from regard.commands.conversation import Conversation
-    from regard.commands.prompts import asked_prompts, chatted, spoken
+    from regard.commands.prompts import asked_prompts, chatted, prompt_of, spoken
     from regard.commands.waiting import waiting
+    from regard.commands.warned import Warned
     from regard.commands.writer import Manner, Writer
     from regard.verbs import drafted, generator_of, opened, sampling_keys
 
@@ -99,12 +102,16 @@ def generate(
         inked = Inked() if probabilities else None
         writer = Writer(generator, heard, Manner(tokens, samples, tuple(stop or ()), slide, echo, inked, json))
         chats = generator.template is not None if chat is None else chat
+        if system and not chats:
+            raise InputError("--system: only a chat is told something first, and this goes on with texts; leave it out")
+        talk = partial(Conversation, generator, system, tokens, heard)
         if asked is None:
             heard.clear()
-            talk = Conversation(generator, system, tokens, heard)
-            return chatted(writer, talk) if chats else spoken(lambda text: writer.write([text]))
+            return chatted(writer, talk()) if chats else spoken(lambda text: writer.write([text]))
+        warned = Warned(heard, "gone on with")
         for some in waiting(asked, TOGETHER):
-            writer.write([Conversation(generator, system, tokens, heard).ask(text) for text in some] if chats else some)
-        if not writer.count:
-            heard.say("nothing was written: there was no prompt")
+            texts = [prompt_of(one, warned) for one in some]
+            writer.write([talk().ask(text) for text in texts] if chats else texts)
+        writer.sum_up()
+        warned.sum_up()
     return None

@@ -117,19 +117,17 @@ def _check(out: Path | None, view: str, heads: bool, off: list[str]) -> None:
 
 def _asked(text: str | None, file: Path | None, tokens: int) -> str:
     """One text, however long; a model that writes by itself needs none."""
-    from regard.commands.prompts import asked_prompts
+    from regard.commands.prompts import asked_prompts, prompt_of
 
     if text is not None and file is not None:
         raise InputError(f"a text and --file {file}: say what to look at in one way, not in two")
     if text is None and file is None and tokens:
         return ""
-    if text is not None:
-        (found,) = asked_prompts([text], [], False) or ("",)
-        return found
-    prompts = asked_prompts([], [file] if file else [], True)
+    prompts = asked_prompts([] if text is None else [text], [file] if file else [], whole=text is None)
     if prompts is None:
         raise InputError("nothing to look at: give a text, --file, or a pipe")
-    return next(prompts).rstrip("\n")
+    found = prompt_of(next(prompts))
+    return found.rstrip("\n") if text is None else found
 
 
 def _shown(found: "Look", view: str, words: bool, rows: str, json: bool) -> None:

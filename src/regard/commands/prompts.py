@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from regard.commands.asked import PIPE, Asked, asked_lines, pipe
 from regard.commands.streams import say
-from regard.datasets.lines import LONGEST
-from regard.disk import place, read_bytes
+from regard.commands.warned import DAMAGED, Warned
+from regard.datasets.lines import LONGEST, refusals, unpacked
+from regard.disk import place
+from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 ANEW = "/new"
 
 
-def asked_prompts(texts: list[str], files: list[Path], whole: bool) -> Iterator[str] | None:
+def asked_prompts(texts: list[str], files: list[Path], whole: bool) -> Iterator[Asked] | None:
     """The prompts in their order; None where somebody is there to be asked."""
     if not texts and not files and sys.stdin.isatty():
         return None
@@ -26,25 +28,32 @@ def asked_prompts(texts: list[str], files: list[Path], whole: bool) -> Iterator[
         if texts:
             raise InputError("--whole takes a file or a pipe as one prompt; a text on the command line is one anyway")
         return (_whole(path) for path in files or [PIPE])
-    return map(_text, asked_lines(texts, files, "prompts", "go on with"))
+    return asked_lines(texts, files, "prompts", "go on with")
 
 
-def _text(asked: Asked) -> str:
+def prompt_of(asked: Asked, warned: Warned | None = None) -> str:
+    """Its text; what was no text in it is told, where single lines may have such."""
     if asked.refused:
         raise InputError(f"{asked.place}: {asked.refused}")
+    if asked.damaged and warned is not None:
+        warned.of(DAMAGED, asked.place)
     return asked.text
 
 
-def _whole(path: Path) -> str:
-    content = pipe().read(LONGEST + 1) if path == PIPE else read_bytes(place(path), links=True, most=LONGEST)
-    name = "the pipe" if path == PIPE else path
+def _whole(path: Path) -> Asked:
+    """A file with all its lines, packed or not, or a pipe."""
+    name = "the pipe" if path == PIPE else str(path)
+    if path == PIPE:
+        content = pipe().read(LONGEST + 1)
+    else:
+        with refusals(path), opened(place(path), ENDLESS, links=True) as plain, unpacked(plain, path) as inner:
+            content = inner.read(LONGEST + 1)
     if len(content) > LONGEST:
         raise InputError(f"{name}: over {LONGEST >> 20} MiB, and a prompt is shorter")
     try:
-        text: str = content.decode("utf-8")
+        return Asked(content.decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: not UTF-8") from error
-    return text
 
 
 def spoken(answer: Callable[[str], object], head: str = "A text to go on with (an empty line ends):") -> None:

@@ -11,7 +11,8 @@ from regard.commands.surprise import Inked
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.tasks.language.generator import Chat, Chunk, Generated, TextGenerator
+    from regard.tasks.language.generator import TextGenerator
+    from regard.tasks.language.writing import Chat, Chunk, Generated
 
 SAID = {
     "length": "after {tokens:,} tokens; --tokens N writes more",
@@ -38,10 +39,11 @@ class Writer:
 
     def __init__(self, generator: "TextGenerator", heard: Shown, manner: Manner) -> None:
         self.generator, self.heard, self.manner, self.count = generator, heard, manner, 0
+        self._texts, self._full = 0, 0
 
     def write(self, prompts: "Sequence[str | Chat]") -> "list[Generated]":
         """What follows some prompts, each a text or the messages of a chat."""
-        from regard.tasks.language.generator import Chunk
+        from regard.tasks.language.writing import Chunk
 
         how = self.manner
         made: list[Generated] = []
@@ -66,7 +68,20 @@ class Writer:
                 made.append(done.pop(place))
                 self._finish(made[-1], prompts, place, None if alone else chunks.pop(place, []))
         self.count += len(prompts)
+        if not alone and not how.json:
+            self._texts += len(made)
+            self._full += sum(one.why == "context" for one in made)
         return made
+
+    def sum_up(self) -> None:
+        """What is to be told of all texts, where it was not told of each."""
+        if not self.count:
+            self.heard.say("nothing was written: there was no prompt")
+        if self._texts and self.manner.inked is not None:
+            _out(self.manner.inked.legend() + "\n", plain=False)
+        if self._full:
+            why = SAID["context"].format(room=self.generator.room)
+            self.heard.say(f"{self._full:,} of {self._texts:,} texts ended: {why}")
 
     def _begin(self, prompt: "str | Chat") -> None:
         self.heard.clear()

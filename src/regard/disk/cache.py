@@ -49,20 +49,32 @@ def held(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def claim(folder: Path) -> int | None:
+    """A handle that says somebody works in a folder, until it is closed here and wherever it was handed on.
+
+    None where somebody does already.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    except OSError:  # some disks know no locks
+        pass
+    return handle
+
+
 def _in_use(path: Path) -> bool:
     if not path.name.startswith(PREFIX) or not path.is_dir():
         return False
     try:
-        handle = os.open(path, os.O_RDONLY)
+        handle = claim(path)
     except OSError:  # another process may remove it too
         return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:  # some disks know no locks
-        return isinstance(error, BlockingIOError)
-    finally:
+    if handle is not None:
         os.close(handle)
-    return False
+    return handle is None
 
 
 def bound(folder: Path, keep: Collection[str] = (), most: int = BOUND) -> None:

@@ -5,13 +5,14 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
 
 from regard.decoding.compiled import machine_code as room
 from regard.decoding.compiled.machine_code import SWITCH, Code, MachineCode
-from regard.disk.cache import cache
+from regard.disk.cache import cache, claim
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +73,69 @@ def test_making_is_tried_once(copied: Path, makes_nothing: list[list[str]]) -> N
     found = MachineCode()
     assert [found.make() for _ in range(3)] == [None] * 3
     assert len(makes_nothing) == 1
+
+
+def test_while_another_process_compiles_no_second_one_begins(
+    copied: Path, makes_nothing: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "PAUSE", 0.0)
+    content = copied.read_bytes()
+    copied.unlink()
+    another = claim(copied.parent)
+    assert another is not None
+    found = MachineCode()
+    assert [found.get() for _ in range(3)] == [None] * 3
+    assert not makes_nothing
+    copied.write_bytes(content)
+    assert found.get() is not None
+    os.close(another)
+
+
+def test_who_waits_for_another_process_waits_until_it_has_ended(copied: Path, makes_nothing: list[list[str]]) -> None:
+    content = copied.read_bytes()
+    copied.unlink()
+    another = claim(copied.parent)
+    assert another is not None
+
+    def ends() -> None:
+        copied.write_bytes(content)
+        os.close(another)
+
+    found = MachineCode()
+    assert found.get() is None
+    Timer(0.1, ends).start()
+    assert found.make() is not None
+    assert not makes_nothing
+
+
+def test_where_another_process_failed_it_is_tried_here(copied: Path, makes_nothing: list[list[str]]) -> None:
+    copied.unlink()
+    another = claim(copied.parent)
+    assert another is not None
+    found = MachineCode()
+    assert found.get() is None
+    os.close(another)
+    assert found.make() is None
+    assert len(makes_nothing) == 1
+
+
+def test_the_process_that_compiles_holds_the_folder(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied.unlink()
+    wait = [sys.executable, "-c", "input()"]
+
+    class Maker(subprocess.Popen[bytes]):
+        def __init__(self, words: list[str], **options: Any) -> None:
+            super().__init__(wait, **options | {"stdin": subprocess.PIPE})
+
+    monkeypatch.setattr(room.subprocess, "Popen", Maker)
+    found = MachineCode()
+    assert found.get() is None
+    assert found._maker is not None
+    assert claim(copied.parent) is None
+    found._maker.communicate(b"\n")
+    free = claim(copied.parent)
+    assert free is not None
+    os.close(free)
 
 
 @pytest.mark.parametrize("mode", [stat.S_IWGRP, stat.S_IWOTH])

@@ -1,6 +1,7 @@
 """What a language model writes: the same in any company, never half a character, and ended for a reason."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,15 @@ import pytest
 import torch
 from small import STACKS, TEXT, prepared
 
+from regard.datasets.tokenizer.tokenizer import TextStream
+from regard.decoding.beam import Beam
+from regard.decoding.engine import Engine
+from regard.decoding.request import Request, Token
 from regard.decoding.sample import Greedy, Sample
 from regard.errors import InputError
-from regard.tasks.language.generator import Chunk, Generated, TextGenerator
+from regard.tasks.language.generator import TextGenerator
 from regard.tasks.language.scorer import Scorer
+from regard.tasks.language.writing import Chunk, Generated, Text
 
 PROMPTS = ["The fox", "yes, no", "", "The 3th fox", "ö", "The fox"]
 
@@ -150,6 +156,124 @@ def test_a_context_that_is_full_ends_a_text_or_slides(small: TextGenerator) -> N
     with pytest.raises(InputError, match="a prompt of 25 tokens, and the model takes in 24 in all"):
         greedy.generate(["x" * 24], 5)
     assert len(greedy.generate(["x" * 99], 5, slide=True)[0].tokens) == 5
+
+
+def test_of_several_stop_strings_the_first_in_the_text_ends_it(small: TextGenerator) -> None:
+    """A token may bring more than one of them at once, whatever their order was when they were said."""
+
+    class Stream(TextStream):
+        def add(self, token: int) -> str:
+            return "one. two. three"
+
+    text = Text("", [0], Stream(small.tokenizer, [0]), 9, ["three", "two", "e. t"], 0)
+    (chunk,) = text.add(Token(0, 1, -1.0))
+    assert (chunk.text, text.why) == ("on", "stop")
+    assert list(text.add(Token(0, 1, -1.0))) == []
+
+
+def told(events: list[Any]) -> tuple[dict[int, str], dict[int, Generated]]:
+    """What was told of every text while it was written, and what it was in the end."""
+    chunks, found = dict[int, str](), dict[int, Generated]()
+    for event in events:
+        if isinstance(event, Chunk):
+            chunks[event.place] = chunks.get(event.place, "") + event.text
+        else:
+            found[event[0]] = event[1]
+    return chunks, found
+
+
+@pytest.mark.parametrize("slide", [False, True])
+def test_what_is_held_back_is_told_wherever_a_text_ends(
+    slide: bool, small: TextGenerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could have been the beginning of a stop string, and the context is full before that is known."""
+    said = "x" * 30
+    chunks, found = told(list(written(small, monkeypatch, said).stream(["a"], 29, stop=["xxxxy"], slide=slide)))
+    assert found[0].why == ("length" if slide else "context")
+    assert chunks[0] == found[0].text == said[: 29 if slide else 22]
+
+
+def test_every_text_is_told_as_soon_as_it_ends(small: TextGenerator) -> None:
+    """A long prompt has less room: its text ends first, and nobody waits for the other."""
+    events = list(searching(small, Greedy(min_length=99)).stream(["a", "x" * 20], 99))
+    chunks, found = told(events)
+    assert {place: one.text for place, one in found.items()} == chunks
+    ends = [event[0] for event in events if isinstance(event, tuple)]
+    assert ends == [1, 0]
+    first = next(number for number, event in enumerate(events) if isinstance(event, tuple))
+    assert sum(isinstance(event, Chunk) for event in events[first:]) > 10
+
+
+def test_every_slide_draws_anew(small: TextGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[tuple[int, int]]()
+    generate = Engine.generate
+
+    def heard(engine: Engine, requests: Any) -> Any:
+        asked.extend((request.number, len(request.prompt)) for request in requests)
+        return generate(engine, requests)
+
+    monkeypatch.setattr(Engine, "generate", heard)
+    list(searching(small, Sample(seed=2, min_length=99)).stream(["abc"], 60, samples=2, slide=True))
+    numbers = [number for number, _ in asked]
+    assert [size for _, size in asked] == [4, 4, 12, 12, 12, 12, 12, 12, 12, 12]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_a_stop_string_ends_the_work_too(small: TextGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, step = list[int](), small.model.step
+
+    def counted(tokens: torch.Tensor, memory: Any) -> torch.Tensor:
+        steps.append(tokens.shape[1])
+        return step(tokens, memory)
+
+    monkeypatch.setattr(small.model, "step", counted)
+    monkeypatch.setattr("regard.decoding.compiled.steps.MACHINE_CODE.get", lambda: None)
+    (found,) = written(small, monkeypatch, "one two three four").generate(["a"], 20, stop=["two"])
+    assert found.why == "stop"
+    assert len(steps) <= len("one two") + 1
+
+
+def test_a_beam_search_writes_in_the_end(generator: TextGenerator) -> None:
+    beam = searching(generator, Beam(beam_size=3))
+    chunks, found = told(list(beam.stream(PROMPTS, 6)))
+    engine = Engine(generator.model, beam.search, stop_tokens=generator.facts.stops, forbidden=beam._never())
+    for place, prompt in enumerate(PROMPTS):
+        ((best, *_),) = engine.write([Request(generator.encode(prompt), None, 6)])
+        one = found[place]
+        assert [token.token for token in one.tokens] == best.tokens
+        assert one.why == ("end" if best.ended else "length")
+        assert one.text == chunks.get(place, "")
+        ids = torch.tensor([[*generator.encode(prompt), *best.tokens]])
+        with torch.no_grad():
+            said = generator.model(ids[:, :-1])[0].log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0]
+        wanted = said[len(said) - len(best.tokens) :].tolist()
+        assert [token.log_prob for token in one.tokens] == pytest.approx(wanted, abs=1e-4)
+
+
+def test_a_beam_search_slides(small: TextGenerator) -> None:
+    beam = searching(small, Beam(beam_size=2, min_length=99))
+    (ended,), (slid,) = beam.generate(["abc"], 50), beam.generate(["abc"], 50, slide=True)
+    assert (ended.why, len(ended.tokens)) == ("context", 20)
+    assert (slid.why, len(slid.tokens)) == ("length", 50)
+
+
+@pytest.mark.parametrize("stack", ["lstm", "gru", "elman"])
+def test_a_state_that_was_carried_while_it_learnt_has_no_context_to_fill(stack: str, text: Path) -> None:
+    task, model = prepared(text, stack, task={"carry_state": True}, tokenizer={"kind": "bytes"})
+    endless = replace(task.answerer(model), search=Greedy())
+    bounded = replace(endless, carries=False)
+    prompt = "The fox says yes"  # more than the twelve tokens of a window
+    (found,) = endless.generate([prompt], 20)
+    assert (found.why, [token.token for token in found.tokens]) == ("length", by_hand(endless, prompt, 20)[0])
+    with pytest.raises(InputError, match="the model takes in 12 in all"):
+        bounded.generate([prompt], 20)
+    (scored,) = dict(Scorer(endless).score([prompt])).values()
+    assert len(scored.tokens) == len(prompt)
+
+
+def test_a_prompt_that_is_too_long_is_named_by_its_number(small: TextGenerator) -> None:
+    with pytest.raises(InputError, match=r"a prompt of 25 tokens \(number 7\), and the model takes in 24 in all"):
+        list(small.stream(["a", "x" * 24, "b"], 5, first=5))
 
 
 def test_somebody_may_end_it(small: TextGenerator) -> None:

@@ -147,6 +147,23 @@ def test_an_evaluation_reads_every_token_once(stack: str, stride: int, text: Pat
     stops_early(task, model)
 
 
+def test_documents_that_are_kept_apart_are_examined_apart_and_each_has_an_end(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("\n".join(f"{n} fox ö" for n in range(100, 400)))
+    shares = {"documents": "line", "test_share": 0.2}
+    (apart, model), (joined, _) = (prepared(lines, task={"documents": how}, data=shares) for how in ("apart", "joined"))
+    found, other = (task.evaluate(task.answerer(model), Exam(task.data, "test")) for task in (apart, joined))
+    assert found is not None
+    assert other is not None
+    texts = [piece for (piece,) in apart.data.read("test")]
+    assert found.documents == len(texts) > 10
+    nats = found.loss * found.tokens
+    assert found.tokens == sum(len(text) + 1 for text in texts)
+    assert found.bits_per_character == pytest.approx(nats / log(2) / sum(len(text) + 1 for text in texts))
+    assert found.bits_per_byte == pytest.approx(nats / log(2) / sum(len(text.encode()) + 1 for text in texts))
+    assert found.loss != pytest.approx(other.loss, rel=1e-6)
+
+
 def test_what_was_read_of_other_texts_is_forgotten(text: Path, tmp_path: Path) -> None:
     task, model = prepared(text)
     (tmp_path / "other.txt").write_text("quite another text, " * 50)

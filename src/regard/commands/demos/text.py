@@ -60,7 +60,7 @@ def _how_good(found: "Evaluation", run: "Trained") -> None:
 
 def _write(run: "Trained", json: bool) -> str:
     """What it makes of a beginning, as it comes."""
-    from regard.tasks.language.generator import Chunk
+    from regard.tasks.language.writing import Chunk
 
     if not json:
         line("It goes on with ", (PROMPT, "bold"), " like this:\n")

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache as cache_once
@@ -18,13 +19,14 @@ from typing import Any
 
 from regard.decoding.compiled.layout import columns_at_once
 from regard.disk import read_bytes
-from regard.disk.cache import cache, used
+from regard.disk.cache import cache, claim, held, used
 from regard.errors import InputError
 
 SOURCE = Path(__file__).parent / "source"
 MAKER = "regard.decoding.compiled.source.make"
 SWITCH = "REGARD_COMPILED"
 LARGEST = 2**24
+PAUSE = 0.5  # seconds, while another process compiles, from one look to the next
 OWNERS: list[Any] = []  # with whoever owns it, machine code would go
 RESULT, ERROR = bytes(64), bytes(64)  # numba's functions write there what they give back: nothing
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -46,7 +48,8 @@ class MachineCode:
         self._code: Code | None = None
         self._file: Path | None = None
         self._maker: subprocess.Popen[bytes] | None = None
-        self._hopeless = not wanted()
+        self._hopeless = not (wanted() and sys.executable)
+        self._again = 0.0
 
     def get(self) -> Code | None:
         """The function if it is there. Where it has to be compiled first, that is begun, and nobody waits."""
@@ -58,13 +61,19 @@ class MachineCode:
             return self._code
 
     def make(self) -> Code | None:
-        """The same, waiting until it is compiled."""
-        if self.get() is None and self._maker is not None:
-            self._maker.wait()
-        return self.get()
+        """The same, waiting until it is compiled, here or by another process."""
+        while self.get() is None and not self._hopeless:
+            assert self._file is not None
+            if self._maker is not None:
+                self._maker.wait()
+            else:
+                with held(self._file.parent):
+                    self._again = 0.0
+        return self._code
 
     def _look(self) -> None:
-        if self._maker is not None and self._maker.poll() is None:
+        """Load it, or see to it that some process compiles it: this one's if no other does."""
+        if time.monotonic() < self._again or (self._maker is not None and self._maker.poll() is None):
             return
         self._file = self._file or cache("compiled") / file_name()
         found = read(self._file)
@@ -73,20 +82,28 @@ class MachineCode:
             used(self._file)
         elif self._maker is not None or not private(self._file.parent):
             self._hopeless = True  # it was tried, or must not be
+        elif (claimed := claim(self._file.parent)) is None:
+            self._again = time.monotonic() + PAUSE  # another process compiles it
         else:
-            self._maker = begun(self._file)
+            self._maker = begun(self._file, claimed)
             self._hopeless = self._maker is None
 
 
-def begun(file: Path) -> "subprocess.Popen[bytes] | None":
-    """A process that compiles into a file. It is not meant by ^C, and of use to whoever comes next."""
-    if not sys.executable:
-        return None
+def begun(file: Path, claimed: int) -> "subprocess.Popen[bytes] | None":
+    """A process that compiles into a file, and holds what was claimed until it ends.
+
+    It is not meant by ^C, and of use to whoever comes next.
+    """
     nothing = subprocess.DEVNULL
     words = [sys.executable, "-P", "-m", MAKER, str(file)]  # -P: nothing is imported from where it is called
-    with suppress(OSError):
-        return subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
-    return None
+    try:
+        return subprocess.Popen(
+            words, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, pass_fds=[claimed]
+        )
+    except OSError:
+        return None
+    finally:
+        os.close(claimed)
 
 
 def wanted() -> bool:

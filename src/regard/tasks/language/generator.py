@@ -1,65 +1,29 @@
 """From a beginning to what follows: any number of texts, token by token, as they are written."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
+
+import torch
 
 from regard.datasets.chat import encode_chat
 from regard.datasets.tokenizer import Tokenizer
-from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.draft import Draft
 from regard.decoding.engine import Engine
 from regard.decoding.job import StoppedError
-from regard.decoding.request import Drafted, Finished, Hypothesis, Request, Token
+from regard.decoding.request import Finished, Hypothesis, Request, Token
+from regard.decoding.sample import OneByOne
 from regard.decoding.search import Search
 from regard.decoding.speculative import check_search
 from regard.errors import InputError
 from regard.model.assembly import LanguageModel
+from regard.model.mask import Mask
 from regard.model.mode import evaluating
 from regard.tasks.language.facts import Facts
+from regard.tasks.language.loss import label_surprises
+from regard.tasks.language.writing import Chat, Chunk, Generated, Text
 
 ROWS = 320
-SAMPLES = 1_000_003  # between the numbers of the samples of a prompt
-SHORTEST = 2  # of a context that slides, one in so many tokens is kept
-
-Chat = Sequence[Mapping[str, str]]
-Why = Literal["end", "stop", "length", "context", "stopped"]
-"""Why a text ended: the model ended it, a stop string came, it was as long as asked for, or its context was full."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """One token: what it adds to the text, and how likely it was."""
-
-    text: str
-    token: int
-    log_prob: float
-
-
-@dataclass
-class Generated:
-    """A prompt, and what was written behind it."""
-
-    prompt: str
-    text: str = ""
-    tokens: list[Written] = field(default_factory=list)
-    why: Why = "stopped"
-    drafted: Drafted | None = None
-    """What a draft guessed of it, if there was one."""
-
-    @property
-    def log_prob(self) -> float:
-        """Of all that was written."""
-        return sum((token.log_prob for token in self.tokens), 0.0)
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """More of text number `place`: what is certain of it now. `written` is the token that brought it."""
-
-    place: int
-    text: str
-    written: Written | None = None
+ENDLESS = 2**62
 
 
 @dataclass(frozen=True)
@@ -75,6 +39,8 @@ class TextGenerator:
     """How a chat is written for it, in Jinja, if it chats."""
     draft: Draft | None = None
     """A smaller model that guesses what comes next."""
+    carries: bool = False
+    """Whether its state went on from window to window while it learnt: then no context is ever full."""
 
     def drafted(self, other: "TextGenerator", tokens: int = 0) -> "TextGenerator":
         """The same with a smaller one of the same vocabulary, which guesses so many tokens at a time; 0 adapts."""
@@ -92,10 +58,15 @@ class TextGenerator:
         return replace(self, draft=Draft(other.model, tokens, other.room))
 
     @property
-    def room(self) -> int:
-        """Tokens that a prompt and what follows may have together."""
+    def window(self) -> int:
+        """Tokens that it has learnt to read at once."""
         limit = self.model.limit
         return self.context if limit is None else min(limit, self.context)
+
+    @property
+    def room(self) -> int:
+        """Tokens that a prompt and what follows may have together."""
+        return ENDLESS if self.carries else self.window
 
     def encode(self, text: str) -> list[int]:
         """A prompt as the model reads it, behind the token that begins a text."""
@@ -137,17 +108,17 @@ class TextGenerator:
         What cannot be written is refused at once. Where the context is full a text ends, or, if it is to `slide`, its
         older half is forgotten and it goes on.
         """
-        jobs = [
-            _Job(self, prompt, self._ids(prompt), tokens, stop, place)
+        texts = [
+            self._begun(prompt, tokens, stop, place)
             for place, prompt in enumerate(each for each in prompts for _ in range(samples))
         ]
-        for job in jobs:
-            job.fit(slide)
-        return self._written(jobs, first * samples, slide, stopped)
+        for text in () if slide else texts:
+            text.check(self.room, first + text.place // samples + 1 if first or len(prompts) > 1 else None)
+        return self._written(texts, first * samples, slide, stopped)
 
     def go_on(self, ids: Sequence[int], tokens: int) -> list[int]:
         """Behind some ids, so many tokens more at most, as ids; all of it, the beginning too."""
-        more = min(tokens, self.room - len(ids))
+        more = min(tokens, self.window - len(ids))
         if more < 1:
             return list(ids)
         engine = Engine(self.model, self.search, stop_tokens=self.facts.stops, forbidden=self._never())
@@ -160,24 +131,24 @@ class TextGenerator:
         unknown = range(len(self.tokenizer), int(self.model.head.out_features))
         return [*sorted(self.tokenizer.special - set(self.facts.stops)), *unknown]
 
-    def _ids(self, prompt: str | Chat) -> list[int]:
-        return self.encode(prompt) if isinstance(prompt, str) else self.encode_chat(prompt)
+    def _begun(self, prompt: str | Chat, tokens: int, stop: Sequence[str], place: int) -> Text:
+        ids = self.encode(prompt) if isinstance(prompt, str) else self.encode_chat(prompt)
+        return Text(prompt, ids, self.tokenizer.stream(ids), tokens, stop, place)
 
     def _written(
-        self, going: "list[_Job]", first: int, slide: bool, stopped: Callable[[], bool]
+        self, going: list[Text], first: int, slide: bool, stopped: Callable[[], bool]
     ) -> Iterator[Chunk | tuple[int, Generated]]:
         while going:
-            yield from self._round(going, first, stopped)
-            for job in going:
-                if job.why == "context" and slide and job.left > 0:
-                    job.why = None
-            done = [job for job in going if job.why is not None]
-            going = [job for job in going if job.why is None]
+            yield from self._round(going, first, slide, stopped)
+            going = [text for text in going if not text.done]
             if stopped():
-                done, going = [*done, *going], []
-            yield from ((job.place, job.finished()) for job in done)
+                for text in going:
+                    yield from text.finish(text.why or "stopped")
+                return
 
-    def _round(self, jobs: "list[_Job]", first: int, stopped: Callable[[], bool]) -> Iterator[Chunk]:
+    def _round(
+        self, texts: list[Text], first: int, slide: bool, stopped: Callable[[], bool]
+    ) -> Iterator[Chunk | tuple[int, Generated]]:
         engine = Engine(
             self.model,
             self.search,
@@ -187,106 +158,29 @@ class TextGenerator:
             stopped=stopped,
             draft=self.draft,
         )
-        requests = [job.request(self.room, first) for job in jobs]
+        requests = [text.request(self.room, first) for text in texts]
         try:
             with evaluating(self.model), evaluating(self.model if self.draft is None else self.draft.model):
                 for event in engine.generate(requests):
-                    job = jobs[event.place]
+                    text = texts[event.place]
                     if isinstance(event, Token):
-                        yield from job.add(event)
+                        yield from text.add(event)
                     elif isinstance(event, Finished):
-                        yield from job.end(event.hypotheses[0])
+                        best = event.hypotheses[0]
+                        for token in self._told_late(text, best):
+                            yield from text.add(token)
+                        yield from text.end(best, slide)
         except StoppedError:
             return
 
-
-class _Job:
-    """One text while it is written."""
-
-    def __init__(
-        self, generator: TextGenerator, prompt: str | Chat, ids: list[int], tokens: int, stop: Sequence[str], place: int
-    ) -> None:
-        self.ids, self.left, self.place, self.why = ids, tokens, place, None
-        self._generator, self._stop = generator, [one for one in stop if one]
-        self._longest = max(map(len, self._stop), default=0)
-        self._stream: TextStream = generator.tokenizer.stream(ids)
-        self._made = Generated(prompt if isinstance(prompt, str) else str(prompt[-1].get("content", "")))
-        self._held = ""
-        self._asked = 0
-
-    why: Why | None
-    """Why it has ended; None while it has not."""
-
-    def fit(self, slide: bool) -> None:
-        """Refuse a prompt that leaves no room, or keep the end of it."""
-        room = self._generator.room
-        if len(self.ids) < room:
-            return
-        if not slide:
-            raise InputError(
-                f"a prompt of {len(self.ids):,} tokens, and the model takes in {room:,} in all; shorten it, or ",
-                call="slide=True keeps its end",
-                flag="--slide keeps its end",
-            )
-
-    def request(self, room: int, first: int) -> Request:
-        """The rest of it, or as much as fits."""
-        if len(self.ids) >= room:
-            kept = max(1, room // SHORTEST)
-            self.ids = self.ids[-kept:]
-        self._asked = min(self.left, room - len(self.ids))
-        number = SAMPLES * len(self._made.tokens) + first + self.place  # another draw after every slide
-        return Request(self.ids, None, self._asked, number, lambda: self.why is not None)
-
-    def add(self, event: Token) -> Iterator[Chunk]:
-        """One token more."""
-        if self.why is not None:  # it was to end, and the engine has not heard of it yet
-            return
-        self.ids = [*self.ids, event.token]
-        self.left -= 1
-        text = self._stream.add(event.token)
-        written = Written(text, event.token, event.log_prob)
-        self._made.tokens.append(written)
-        yield from self._told(text, written)
-
-    def _told(self, text: str, written: Written | None) -> Iterator[Chunk]:
-        """What can be told: what may be the beginning of a stop string is held back."""
-        self._held += text
-        found = [self._held.find(one) for one in self._stop]
-        first = min((place for place in found if place >= 0), default=-1)
-        if first >= 0:
-            self._held, self.why = self._held[:first], "stop"
-        certain = len(self._held) if first >= 0 else len(self._held) - self._begun()
-        told, self._held = self._held[:certain], self._held[certain:]
-        self._made.text += told
-        if told or written is not None:
-            yield Chunk(self.place, told, written)
-
-    def _begun(self) -> int:
-        """How many characters at the end may be the beginning of a stop string."""
-        most = min(self._longest - 1, len(self._held))
-        ends = (n for n in range(most, 0, -1) if any(one.startswith(self._held[-n:]) for one in self._stop))
-        return next(ends, 0)
-
-    def end(self, found: Hypothesis) -> Iterator[Chunk]:
-        """The engine is done with it."""
-        if found.drafted is not None:
-            self._made.drafted = (self._made.drafted or Drafted()) + found.drafted
-        if self.why is None:
-            self.why = "end" if found.ended else "length" if self.left <= 0 else "context"
-        if self.why in ("end", "length"):
-            yield from self._rest()
-
-    def _rest(self) -> Iterator[Chunk]:
-        rest = self._stream.rest()
-        self._made.text += self._held + rest
-        if self._held + rest:
-            yield Chunk(self.place, self._held + rest)
-        self._held = ""
-
-    def finished(self) -> Generated:
-        """All of it."""
-        if self.why not in ("end", "length", "stop"):
-            for _ in self._rest():
-                pass
-        return replace(self._made, why=self.why or "stopped")
+    @torch.inference_mode()
+    def _told_late(self, text: Text, found: Hypothesis) -> list[Token]:
+        """Tokens of a beam search, which knows them only in the end; how likely each was is read anew."""
+        if isinstance(self.search, OneByOne) or not found.tokens:
+            return []
+        row = torch.tensor([[*text.ids, *found.tokens]], device=next(self.model.parameters()).device)
+        costs = label_surprises(self.model, self.model.states(row[:, :-1], Mask()), row[:, 1:])[0].tolist()
+        return [
+            Token(text.place, token, -cost)
+            for token, cost in zip(found.tokens, costs[-len(found.tokens) :], strict=True)
+        ]

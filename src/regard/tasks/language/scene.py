@@ -30,9 +30,9 @@ def language_scene(generator: TextGenerator, text: str, tokens: int = 0) -> Scen
 def _scene(
     generator: TextGenerator, ids: Sequence[int], text: str, written: str, again: Callable[[], str] | None
 ) -> Scene:
-    if len(ids) > generator.room:
+    if len(ids) > generator.window:
         raise InputError(
-            f"the text has {len(ids):,} tokens, and the model takes in {generator.room:,} at most; shorten it"
+            f"the text has {len(ids):,} tokens, and the model takes in {generator.window:,} at most; shorten it"
         )
     model = generator.model
     row = torch.tensor([list(ids)], device=next(model.parameters()).device)

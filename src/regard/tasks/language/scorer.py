@@ -14,8 +14,9 @@ from regard.model.assembly import LanguageModel
 from regard.model.mask import Mask
 from regard.model.memory import Memory
 from regard.model.mode import evaluating
-from regard.tasks.language.generator import TextGenerator, Written
+from regard.tasks.language.generator import TextGenerator
 from regard.tasks.language.loss import TOKENS, label_surprises
+from regard.tasks.language.writing import Written
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class ScoredText:
     @property
     def bits_per_byte(self) -> float:
         """What compares models with different vocabularies."""
-        return -self.log_prob / log(2) / max(1, len(self.text.encode()))
+        return (0.0 - self.log_prob) / log(2) / max(1, len(self.text.encode()))  # no text: 0, and not -0
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Scorer:
         return [*ids, self.generator.facts.end] if self.ended else ids
 
     def _parts(self, number: int, ids: list[int]) -> Iterator[_Part]:
-        room = self.generator.room
+        room = self.generator.window
         if len(ids) <= room + 1:
             if len(ids) > 1:
                 yield _Part(number, ids)

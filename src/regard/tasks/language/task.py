@@ -238,7 +238,7 @@ class Language(Task):
     def answerer(self, model: LanguageModel, quick: bool = False) -> TextGenerator:
         template = (self.kept or {}).get(CHAT)
         chat = None if template is None else template.decode("utf-8", "replace")
-        return TextGenerator(model, self.tokenizer, self.facts, self.search, self.context, chat)
+        return TextGenerator(model, self.tokenizer, self.facts, self.search, self.context, chat, carries=self.carries)
 
     def scene(self, answerer: TextGenerator, text: str, target: str = "", tokens: int = 0) -> Scene:
         if target:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regard.decoding.compiled.machine_code import file_name, read
 from regard.disk import write
-from regard.disk.cache import bound, held, workshop
+from regard.disk.cache import bound, workshop
 
 LARGEST = 2**24  # bytes of all that was ever compiled here
 
@@ -22,13 +22,12 @@ def machine_code() -> bytes:
 
 
 def make(file: Path) -> None:
-    """Compile and put in place at once; who comes while another compiles waits for that one."""
-    with held(file.parent):
-        if read(file) is not None or file.name != file_name():  # who asked has other tables than this source
-            return
-        with workshop(file.parent) as passing:
-            write(passing / file.name, machine_code())
-            (passing / file.name).replace(file)
+    """Compile and put in place at once. Who calls this has claimed the folder, so that nobody else compiles there."""
+    if read(file) is not None or file.name != file_name():  # who asked has other tables than this source
+        return
+    with workshop(file.parent) as passing:
+        write(passing / file.name, machine_code())
+        (passing / file.name).replace(file)
     bound(file.parent, keep=[file.name], most=LARGEST)
 
 
