@@ -22,7 +22,7 @@ const VIEWS = [
   { name: "compare", title: "Compare", has: () => facts.looks.length > 1, draw: compareView },
 ];
 
-const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, temperature: 1, topK: 0, topP: 1, more: 8 };
+const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, every: false, temperature: 1, topK: 0, topP: 1, more: 8 };
 let state = { ...DEFAULTS }, drawing = 0;
 
 function read() {
