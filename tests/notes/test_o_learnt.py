@@ -267,7 +267,7 @@ def seer() -> nn.Module:
         pixels, alike, _ = apart(64)
         return whole(pixels), alike
 
-    teach(whole, judged, steps=120)
+    teach(whole, judged, steps=200)
     return whole
 
 
