@@ -61,7 +61,7 @@ def read(runs: Runs) -> Reading:
     """The head is chosen on some sentences, and judged on others, all of them long and never seen."""
     trained = runs.trained("distance", recipe(), sentences(4000, 0))
     chosen, held = ([look(trained, text) for text in sentences(HELD, seed, 3, 4)] for seed in (1, 2))
-    best = int(sum(agreement(one)[0] for one in chosen).argmax())
+    best = int(torch.stack([agreement(one)[0] for one in chosen]).sum(0).argmax())
     layers = [(layer, head) for layer in chosen[0].of("masked") for head in range(layer.heads)]
     layer, head = layers[best]
     found = [agreement(one) for one in held]
