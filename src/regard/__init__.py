@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from regard import extend
     from regard.calls.bench import Measured, bench
     from regard.calls.data import DataList, data
+    from regard.calls.examples import look_examples
     from regard.calls.runs import RunList, pack, runs
     from regard.calls.training import plan, train
     from regard.calls.use import align, classify, evaluate, generate, look, restore, score, translate
     from regard.errors import DivergedError, FailedError, InputError, RecipeError, RegardError
+    from regard.examples.example import Story
     from regard.import_run import import_model
     from regard.listener import Listener
     from regard.looking.alignment import Alignment
@@ -45,10 +47,12 @@ if TYPE_CHECKING:
 _PLACES = {
     "regard.calls.bench": ("Measured", "bench"),
     "regard.calls.data": ("DataList", "data"),
+    "regard.calls.examples": ("look_examples",),
     "regard.calls.runs": ("RunList", "pack", "runs"),
     "regard.calls.training": ("plan", "train"),
     "regard.calls.use": ("align", "classify", "evaluate", "generate", "look", "restore", "score", "translate"),
     "regard.errors": ("DivergedError", "FailedError", "InputError", "RecipeError", "RegardError"),
+    "regard.examples.example": ("Story",),
     "regard.import_run": ("import_model",),
     "regard.listener": ("Listener",),
     "regard.looking.alignment": ("Alignment",),
@@ -105,6 +109,7 @@ __all__ = [
     "Slot",
     "Started",
     "Step",
+    "Story",
     "Table",
     "Trained",
     "Translated",
@@ -120,6 +125,7 @@ __all__ = [
     "generate",
     "import_model",
     "look",
+    "look_examples",
     "menu",
     "open_run",
     "pack",

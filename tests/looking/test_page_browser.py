@@ -158,6 +158,22 @@ def test_heads_are_switched_summed_and_held_against_each_other(browser: Any, fil
     tab.context.close()
 
 
+def test_all_heads_of_a_layer_have_a_colour_each(browser: Any, files: dict[str, str]) -> None:
+    """[N2:605]: different colours are different heads."""
+    tab = Tab(browser)
+    page = tab.open(files["gpt"], "view=heads&head=masked.1.0&words=0&rows=6")
+    strokes = "all => [...new Set(all.map(one => one.getAttribute('stroke')))]"
+    assert page.locator(".lines path").evaluate_all(strokes) == ["var(--accent)"]
+    tab.does('[data-do="every"]')
+    assert "every=1" in page.url
+    assert len(page.locator(".lines path").evaluate_all(strokes)) == 2
+    assert page.locator(".lines .bar .note").all_inner_texts() == ["● 0 (this)", "● 1"]
+    weights = [FAMILIES["gpt"]().weights("masked", 1, head)[6] for head in (0, 1)]
+    assert page.locator(".lines path").count() == sum(int((one >= 0.02).sum()) for one in weights)
+    assert tab.said == []
+    tab.context.close()
+
+
 def test_chances_follow_temperature_and_cuts(browser: Any, files: dict[str, str]) -> None:
     tab = Tab(browser)
     look = FAMILIES["gpt"]()

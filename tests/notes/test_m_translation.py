@@ -1,7 +1,5 @@
 """Notes, parts C, D and G, put to work: the examples of the notes, learnt and translated."""
 
-import itertools
-import random
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,6 +15,10 @@ from regard.calls.training import train
 from regard.datasets.dates import Dates
 from regard.datasets.phrases import Phrases
 from regard.datasets.tokenizer.trainer import BOS, EOS
+from regard.examples import apple, evening
+from regard.examples.apple import APPLE, because
+from regard.examples.evening import GREETING
+from regard.examples.runs import Runs
 from regard.looking.alignment import Alignment
 from regard.model.attention import Additive, Attention, Multihead
 from regard.model.build import build
@@ -134,64 +136,25 @@ def test_037_the_milestones_and_what_each_did_away_with():
     assert not parts("transformer-base", nn.RNNBase)
 
 
-NOUNS = {
-    "er": {"an apple": "einen Apfel", "a fish": "einen Fisch", "a cake": "einen Kuchen", "a salad": "einen Salat"},
-    "sie": {"a soup": "eine Suppe", "a pear": "eine Birne", "a banana": "eine Banane", "a tomato": "eine Tomate"},
-    "es": {"a bread": "ein Brot", "an egg": "ein Ei", "an ice": "ein Eis", "a steak": "ein Steak"},
-}
-WHO = {"I": "ich", "Anna": "Anna", "Paul": "Paul", "my brother": "mein Bruder"}
-DID = {"ate": "aß", "bought": "kaufte", "took": "nahm", "tried": "probierte"}
-WHY = {"tasty": "lecker", "fresh": "frisch", "sweet": "süß", "warm": "warm"}
-APPLE = ("I ate an apple because it was tasty", "ich aß einen Apfel, weil er lecker war")
-
-
-def because() -> list[Pair]:
-    """All such sentences, in a random order: subjects and adverbs move the noun, its gender chooses the pronoun."""
-    pairs = []
-    for who, did, why, (pronoun, nouns), today in itertools.product(WHO, DID, WHY, NOUNS.items(), (True, False)):
-        for noun, translated in nouns.items():
-            begins = f"heute {DID[did]} {WHO[who]}" if today else f"{WHO[who]} {DID[did]}"
-            source = f"{'today ' * today}{who} {did} {noun} because it was {why}"
-            pairs.append((source, f"{begins} {translated}, weil {pronoun} {WHY[why]} war"))
-    random.Random(3).shuffle(pairs)
-    pairs.insert(0, pairs.pop(pairs.index(APPLE)))
-    return pairs
-
-
 def test_045_it_looks_at_apple(runs: Path):
     """English has one word where German must choose by gender, and only the noun knows it.
 
     The encoder reads every word alone and the decoder remembers two words, `, weil`: whoever writes
     the right er, sie or es for a sentence never seen must have looked at the noun.
     """
-    held, known = because()[:100], because()[100:700]
-    encoder = {"kind": "convolution", "layers": 1, "kernel_size": 1}
-    decoder = {"kind": "convolution", "layers": 1, "kernel_size": 2, "attention": "additive"}
-    trained = taught(runs / "because", written(runs / "because.tsv", known), encoder, decoder, steps=120)
+    pairs = because()
+    held, known = pairs[:100], pairs[100:700]
+    trained = Runs(runs).trained("apple", apple.recipe(), [f"{source}\t{target}" for source, target in known])
     assert translate(trained, APPLE[0])[0].text == APPLE[1]
     assert sum(right(trained, held)) >= 95
-    looked = 0
-    for source, target in held:
-        seen = trained.answerer.align(source, target)
-        weights = seen.weights[seen.target.index("weil") + 1]
-        looked += max(weights) == weights[seen.source.index("because") - 1]
-    assert looked >= 90
-
-
-ADJECTIVES = {"guten": "good", "schönen": "lovely", "langen": "long", "ruhigen": "quiet", "warmen": "warm"}
-TIMES = {"abend": "evening", "morgen": "morning", "tag": "day", "nachmittag": "afternoon", "sommer": "summer"}
-GREETING = ("guten abend", "good evening")
+    assert apple.looked_at(trained, held, 1) >= 0.9
+    assert apple.looked_at(trained, held, 2) < 0.2  # and the word behind it does not: it is not the noun's place
 
 
 @pytest.fixture(scope="module")
 def greetings(runs: Path) -> Trained:
     """A Transformer of one layer that has never been told what `guten abend` means."""
-    pairs = [(f"{one} {other}", f"{ADJECTIVES[one]} {TIMES[other]}") for one in ADJECTIVES for other in TIMES]
-    data = written(runs / "greetings.tsv", (pair for pair in pairs if pair != GREETING))
-    heads = {"kind": "multihead", "heads": 4}
-    encoder = {"kind": "transformer", "layers": 1, "attention": heads}
-    slow = {"kind": "adamw", "learning_rate": 0.005}
-    return taught(runs / "greetings", data, encoder, encoder | {"cross": heads}, steps=80, optimizer=slow)
+    return Runs(runs).trained("evening", evening.recipe(), evening.lines())
 
 
 def test_112_good_looks_at_guten_and_evening_at_abend(greetings: Trained):

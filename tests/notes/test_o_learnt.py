@@ -1,6 +1,7 @@
 """Notes, parts C, G, J, K and L, learnt: small models, taught here, whose answers only the mechanism can give."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.model.recurrent import Elman
+from regard.model.watch import watch
 
 HEADS = {"kind": "multihead", "heads": 2}
 
@@ -248,3 +250,71 @@ def coloured(count: int) -> tuple[Tensor, Tensor]:
     patches[torch.arange(count)[:, None], places, torch.stack([first, second], 1)] = 1.0
     pixels = patches.view(count, 3, 3, 4).permute(0, 3, 1, 2)
     return F.interpolate(pixels, scale_factor=2) + 0.1 * torch.randn(count, 4, 6, 6), alike
+
+
+FAR = 4
+
+
+@pytest.fixture(scope="module")
+def seer() -> nn.Module:
+    """A ViT of 5×5 patches, taught to say whether two coloured patches, always far from each other, are alike."""
+    torch.manual_seed(20)
+    encoder = {"kind": "transformer", "layers": 2, "mlp": "gelu", "attention": HEADS}
+    body = {"kind": "patches", "width": 32, "patch": 2, "encoder": encoder}
+    whole = model("image_classifier", classes=2, channels=4, size=10, body=body)
+
+    def judged() -> tuple[Tensor, Tensor]:
+        pixels, alike, _ = apart(64)
+        return whole(pixels), alike
+
+    teach(whole, judged, steps=200)
+    return whole
+
+
+def apart(count: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Images with two coloured patches at least four rows or columns apart, whether they are alike, and where."""
+    alike, first = torch.randint(2, (count,)), torch.randint(4, (count,))
+    second = (first + (1 - alike) * torch.randint(1, 4, (count,))) % 4
+    places = torch.cartesian_prod(torch.arange(25), torch.arange(25))
+    places = places[distances()[places[:, 0], places[:, 1]] >= FAR][torch.randint(112, (count,))]
+    patches = torch.zeros(count, 25, 4)
+    patches[torch.arange(count)[:, None], places, torch.stack([first, second], 1)] = 1.0
+    pixels = patches.view(count, 5, 5, 4).permute(0, 3, 1, 2)
+    return F.interpolate(pixels, scale_factor=2) + 0.1 * torch.randn(count, 4, 10, 10), alike, places
+
+
+def distances() -> Tensor:
+    """How far patches lie from each other, in patches."""
+    at = torch.cartesian_prod(torch.arange(5.0), torch.arange(5.0))
+    return torch.cdist(at, at)
+
+
+@torch.no_grad()
+def test_151_a_vit_looks_across_the_image_from_its_first_layer_on(seer: nn.Module):
+    """Its answer takes it: two patches are compared that lie four apart and more. An even head looks 2.5 away, and a
+    convolution of three by three no further than one in a layer.
+    """
+    pixels, alike, places = apart(500)
+    assert (seer(pixels).argmax(-1) == alike).double().mean() > 0.95
+    taught, fresh = (_far(one, pixels, places) for one in (seer, _untaught()))
+    assert taught["distance"][0] > 2  # from the first layer on, and not only deeper down
+    assert taught["other"] > 0.2  # of the weight of one coloured patch, in one head, is on the other one
+    assert fresh["other"] < 0.08
+
+
+def _untaught() -> nn.Module:
+    encoder = {"kind": "transformer", "layers": 2, "mlp": "gelu", "attention": HEADS}
+    body = {"kind": "patches", "width": 32, "patch": 2, "encoder": encoder}
+    return model("image_classifier", classes=2, channels=4, size=10, body=body)
+
+
+def _far(whole: nn.Module, pixels: Tensor, places: Tensor) -> dict[str, Any]:
+    """The mean distance at which patches look, layer by layer; and the most weight that a head of the first layer puts,
+    from one coloured patch, on the other one, four patches away and more."""
+    with watch(whole) as seen:
+        whole(pixels)
+    first, second = (sight.weights[:, :, 1:, 1:] for sight in seen.values())
+    away = [float(((layer * distances()).sum(-1) / layer.sum(-1)).mean()) for layer in (first, second)]
+    row, column = places.T
+    other = first[torch.arange(len(pixels)), :, row, column].mean(0)
+    return {"distance": away, "other": float(other.max())}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.commands.completing import runs as complete_runs
+from regard.commands.examples import check_asked, show_examples
 from regard.commands.page import is_paged, show
 from regard.commands.show import as_json, console, line
 from regard.commands.shown import Shown
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def look(
-    run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
+    run: Annotated[Path | None, typer.Argument(help="A run folder.", autocompletion=complete_runs)] = None,
     text: Annotated[str | None, typer.Argument(help="What it reads; from --file or a pipe if not said.")] = None,
     file: Annotated[Path | None, typer.Option(help="A text file, all of it one text; - is a pipe.")] = None,
     target: Annotated[str, typer.Option(help="What a translator is to have written; its own if not said.")] = "",
@@ -65,6 +66,15 @@ def look(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Where the live page is on this machine; 0 is any that is free.")
     ] = 0,
+    examples: Annotated[
+        bool, typer.Option("--examples", help="The examples of the notes, as pages in out/examples, or in --out.")
+    ] = False,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NAME", help="This example alone (apple); may be repeated.")
+    ] = None,
+    smollm2: Annotated[
+        bool, typer.Option("--smollm2", help="Ask SmolLM2 too, fetched if it is not in runs/smollm2 (93 MB).")
+    ] = False,
     device: Device = "auto",
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     quiet: Quiet = False,
@@ -78,7 +88,12 @@ def look(
     regard look runs/gpt 'a text' --view masked.2.5 --out head.csv
 
     regard look runs/mine 'guten abend' --heads
+
+    regard look --examples
     """
+    check_asked(run, text or file or view or heads or off or beside or live, examples, bool(only or smollm2))
+    if run is None:
+        return show_examples(out, only or [], smollm2, json, quiet)
     from regard.verbs import look as looked
 
     _check(out, view, heads, off or [])

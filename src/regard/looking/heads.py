@@ -89,14 +89,15 @@ def measure(look: Look, listener: Listener = SILENT) -> Heads:
         labels = [f"{layer}.{head}" for layer in look.of(kind) for head in range(layer.heads)]
         matrix, rows = likeness(look, kind)
         similar[kind], compared[kind] = matrix.tolist(), rows
-        for place, (name, (scores, even)) in enumerate(zip(labels, _scored(look, kind), strict=True)):
+        for place, (name, (scores, even)) in enumerate(zip(labels, scored(look, kind), strict=True)):
             heads.append(Head(name, *role(scores, even), scores, even, gone[name], _kin(matrix, place, labels)))
     heads.sort(key=lambda head: (ORDER.index(head.role), -head.strength))
     tokens = sum(len(piece.outputs) for piece in look.scene.pieces)
     return Heads(heads, tokens, similar, compared)
 
 
-def _scored(look: Look, kind: str) -> list[tuple[Scores, Scores]]:
+def scored(look: Look, kind: str) -> list[tuple[Scores, Scores]]:
+    """Scores of every head of a kind, layer by layer, each beside those of an even one; no head is switched off."""
     found = []
     for layer in look.of(kind):
         rows, columns = (look.scene.lines[side] for side in (layer.rows, layer.columns))

@@ -27,8 +27,8 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "
 FIRST = "main"
 
 
-def static_document(looks: Sequence[Look]) -> str:
-    """A file that shows one look, or up to four side by side, for ever."""
+def static_document(looks: Sequence[Look], story: Mapping[str, Any] | None = None) -> str:
+    """A file that shows one look, or up to four side by side, for ever; a `story` is told above its views."""
     check_runs(looks)
     share = len(looks)
     facts = [about(look) | {"heads": heads_facts(look), "written_steps": written_facts(look)} for look in looks]
@@ -37,7 +37,7 @@ def static_document(looks: Sequence[Look]) -> str:
         for number, look in enumerate(looks)
         for name, content in kept(look, 14_000_000 // share, 4_000_000 // share)
     }
-    return document({"live": False, "looks": facts}, blobs)
+    return document({"live": False, "looks": facts, "story": story}, blobs)
 
 
 def live_document(looks: Sequence[Look], token: str) -> str:

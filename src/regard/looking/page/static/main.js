@@ -22,7 +22,7 @@ const VIEWS = [
   { name: "compare", title: "Compare", has: () => facts.looks.length > 1, draw: compareView },
 ];
 
-const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, temperature: 1, topK: 0, topP: 1, more: 8 };
+const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, every: false, temperature: 1, topK: 0, topP: 1, more: 8 };
 let state = { ...DEFAULTS }, drawing = 0;
 
 function read() {
@@ -112,9 +112,18 @@ function top() {
     el("span", { class: "tools" },
       many ? choice("run", facts.looks.map((one, look) => [String(look), one.run.split("/").pop()]), String(state.look), (look) => page.go({ look: Number(look), head: "", panel: "", rows: [], off: [], step: null })) : null,
       button(isDark() ? "light" : "dark", () => chooseTheme(isDark() ? "light" : "dark"), { title: "light or dark (d)" })),
-    el("p", { class: "said" }, el("b", { text: visible(held.read, 300) }), ...(held.written ? [el("span", { class: "arrow", text: "→" }), el("b", { text: visible(held.written, 300) })] : [])));
+    el("p", { class: "said" }, el("b", { text: visible(held.read, 300) }), ...(held.written ? [el("span", { class: "arrow", text: "→" }), el("b", { text: visible(held.written, 300) })] : [])),
+    ...told());
   document.getElementById("views").replaceChildren(...VIEWS.filter((view) => view.has(state.look)).map((view, place) =>
     button(view.title, () => page.go({ view: view.name }), { role: "tab", "aria-selected": String(view.name === state.view), "data-view": view.name, title: `key ${place + 1}` })));
+}
+
+// An example of the notes: what they say, what the numbers say, and what becomes of it.
+function told() {
+  const { story } = facts;
+  if (!story) return [];
+  const part = (who, text) => el("p", {}, el("span", { class: "who", text: who }), text);
+  return [el("section", { class: "story", "aria-label": story.title }, part(`the notes (${story.where})`, story.notes), part("the numbers", story.found), part("so they are", story.verdict))];
 }
 
 function chooseTheme(name) {

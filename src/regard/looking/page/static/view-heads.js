@@ -2,7 +2,7 @@
 import { css, isDark, ramp } from "./colours.js";
 import { button, choice, el, toggle, visible } from "./dom.js";
 import { figure, HeatMap, legend } from "./heatmap.js";
-import { linesOf } from "./lines.js";
+import { colourOf, linesOf } from "./lines.js";
 import { act, facts, has, json, overview } from "./store.js";
 import { closer, difference, kindsOf, labelled, strongest, summed, titleOf } from "./tables.js";
 import { exactly, saveButtons2 } from "./view-alignment.js";
@@ -23,10 +23,24 @@ export async function headsView(page) {
   const shown = other ? difference(panel, other) : panel;
   const rows = page.state.rows.filter((row) => row < shown.table.rows);
   const map = new HeatMap({ label: `${shown.name}: heat map`, refine: closer, onselect: (row) => page.go({ rows: rows.includes(row) ? rows.filter((one) => one !== row) : [...rows, row] }) });
+  const mates = page.state.every && !other ? await Promise.all(ofLayer(look, name).map((one) => labelled(look, one, words))) : [];
   const left = el("div", {}, grid(page, kind, kinds, small, name, measured), large(page, shown, map, rows));
   const right = el("div", {}, aboutHead(page, name, measured), lookedAt(shown, rows), el("div", { class: "card lines" },
-    el("h2", { text: rows.length ? `Lines of ${rows.length} ${rows.length === 1 ? "row" : "rows"}` : "Lines" }), linesOf(shown, rows, (row) => map.options.onselect(row))));
+    el("h2", { text: rows.length ? `Lines of ${rows.length} ${rows.length === 1 ? "row" : "rows"}` : "Lines" }), coloured(page, name, mates),
+    linesOf(shown, rows, (row) => map.options.onselect(row), mates.length ? mates : [shown])));
   return { node: el("div", { class: "columns" }, left, right), shown: () => map.show(shown, rows) };
+}
+
+function ofLayer(look, name) {
+  const layer = name.slice(0, name.lastIndexOf(".") + 1);
+  return facts.looks[look].panels.filter((one) => one.startsWith(layer) && has(look, `table/${one}`));
+}
+
+// All heads of the layer at once, each in a colour of its own.
+function coloured(page, name, mates) {
+  const bar = el("div", { class: "bar" }, toggle("a colour per head", page.state.every, (every) => page.go({ every }), { "data-do": "every" }));
+  mates.forEach((one, place) => bar.append(el("span", { class: "note", style: { color: colourOf(place) }, text: `● ${one.name.split(".").pop()}${one.name === name ? " (this)" : ""}` })));
+  return bar;
 }
 
 // Roles are asked for once; a live page draws before it knows them.
