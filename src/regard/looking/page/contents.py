@@ -9,6 +9,7 @@ from regard.looking.heads import measure
 from regard.looking.look import Look
 from regard.looking.merging import Pool
 from regard.looking.page.chances import has_lens, lens, lens_rows, steps
+from regard.looking.page.images import all_heads_bytes, image_bytes
 from regard.looking.page.packing import Bytes, packed, thumbnails
 from regard.looking.page.reckoning import can_reckon, reckon
 from regard.looking.panel import Panel
@@ -84,7 +85,7 @@ def table_bytes(
 ) -> bytes:
     """A window of a panel in tokens: as it is where it fits, else each cell the largest weight that it stands for."""
     tall, wide = rows[1] - rows[0], columns[1] - columns[0]
-    if max(tall, wide) <= most:
+    if tall * wide <= most * most:
         return packed(panel.table(False, *rows)[:, columns[0] : columns[1]], size=size)
     pool = Pool((tall, wide), most)
     for start, block in panel.blocks(False, *rows):
@@ -139,6 +140,16 @@ def heads_facts(look: Look) -> list[dict[str, Any]]:
     return measured(look) if short else roles(look)
 
 
+def first_bytes(look: Look) -> Iterator[tuple[str, bytes]]:
+    """What every page begins with: thumbnails, and of an image its pixels and where all heads look."""
+    for kind in look.kinds:
+        yield f"overview/{kind}", overview_bytes(look, kind)
+    if look.scene.image is not None:
+        yield "image/pixels", image_bytes(look)
+        for kind in look.kinds:
+            yield f"looks/{kind}", all_heads_bytes(look, kind)
+
+
 def kept(look: Look, budget: int = CELLS, vectors: int = VECTORS) -> Iterator[tuple[str, bytes]]:
     """All bytes that a document holds, by name; what does not fit is made coarser, and the page says so."""
     names = [name for name in panel_names(look) if not name.startswith("influence") or _may_ask(look)]
@@ -146,8 +157,7 @@ def kept(look: Look, budget: int = CELLS, vectors: int = VECTORS) -> Iterator[tu
     cells = sum(min(tall, SIDE) * min(wide, SIDE) for tall, wide in (panel.shape(False) for panel in panels))
     size: Bytes = 2 if 2 * cells <= budget else 1
     most = SIDE if cells <= budget else max(THUMB, int((budget / max(1, len(panels))) ** 0.5))
-    for kind in look.kinds:
-        yield f"overview/{kind}", overview_bytes(look, kind)
+    yield from first_bytes(look)
     for panel in panels:
         yield f"table/{panel.name}", whole_bytes(panel, most, size)
     left = vectors

@@ -5,6 +5,7 @@ import { facts, forget } from "./store.js";
 import { alignmentView } from "./view-alignment.js";
 import { compareView } from "./view-compare.js";
 import { headsView } from "./view-heads.js";
+import { imageView } from "./view-image.js";
 import { nextView } from "./view-next.js";
 import { reckonedHeads, stepView } from "./view-step.js";
 
@@ -13,16 +14,17 @@ function writesOn(look) {
   return Boolean(inputs && !source);
 }
 
-// An image view has its place here: a view is a name, whether a look has it, and what draws it.
+// A view is a name, whether a look has it, and what draws it.
 const VIEWS = [
-  { name: "alignment", title: "Alignment", has: () => true, draw: alignmentView },
+  { name: "image", title: "Image", has: (look) => Boolean(facts.looks[look].image), draw: imageView },
+  { name: "alignment", title: "Alignment", has: (look) => !facts.looks[look].image, draw: alignmentView },
   { name: "heads", title: "Heads", has: (look) => facts.looks[look].layers.length > 0, draw: headsView },
   { name: "next", title: "Next token", has: (look) => writesOn(look), draw: nextView },
   { name: "step", title: "One step, with numbers", has: (look) => reckonedHeads(look).length > 0, draw: stepView },
   { name: "compare", title: "Compare", has: () => facts.looks.length > 1, draw: compareView },
 ];
 
-const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, temperature: 1, topK: 0, topP: 1, more: 8 };
+const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, temperature: 1, topK: 0, topP: 1, more: 8, from: "", back: false };
 let state = { ...DEFAULTS }, drawing = 0;
 
 function read() {
@@ -36,8 +38,9 @@ function read() {
     else found[key] = text;
   }
   if (!facts.looks[found.look]) found.look = 0;
+  if (!/^\d{0,6}$/.test(found.from)) found.from = "";
   if (found.step !== null) found.step = Math.max(0, Math.round(found.step));
-  const there = VIEWS.filter((view) => view.has(found.look)), usual = facts.looks.length > 1 ? "compare" : writesOn(found.look) ? "next" : "alignment";
+  const there = VIEWS.filter((view) => view.has(found.look)), usual = facts.looks.length > 1 ? "compare" : writesOn(found.look) ? "next" : there[0].name;
   if (!there.some((view) => view.name === found.view)) found.view = there.some((view) => view.name === usual) ? usual : there[0].name;
   return found;
 }
@@ -147,8 +150,8 @@ function keys(event) {
 function otherHead(by) {
   const names = facts.looks[state.look].panels.filter((name) => /^\w+\.\d+\.\d+$/.test(name));
   if (!names.length) return;
-  const at = Math.max(0, names.indexOf(state.head || names[0]));
-  page.go({ head: names[(at + by + names.length) % names.length] });
+  const at = Math.max(0, names.indexOf(state.head || names[0])), head = names[(at + by + names.length) % names.length];
+  page.go(state.view === "image" ? { head, panel: head } : { head });
 }
 
 function foot() {

@@ -14,7 +14,7 @@ export function save(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(address), 4000);
 }
 
-function quoted(text) {
+export function quoted(text) {
   const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;  // no spreadsheet reckons with it
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -10,7 +10,7 @@ import { exactly, saveButtons2 } from "./view-alignment.js";
 const ROLES = {
   first: "looks at the first token (a sink)", previous: "looks at the token before", next: "looks at the token behind", self: "looks at itself",
   induction: "looks at what stood behind an earlier occurrence", duplicate: "looks at the same token elsewhere", diagonal: "follows the diagonal",
-  punctuation: "looks at marks of punctuation", special: "looks at tokens that are no text", local: "looks nearby", global: "looks far", broad: "looks at all alike", mixed: "no clear role",
+  punctuation: "looks at marks of punctuation", special: "looks at tokens that are no text, or no patch", row: "looks along its row of patches", column: "looks along its column of patches", local: "looks nearby", global: "looks far", broad: "looks at all alike", mixed: "no clear role",
 };
 
 export async function headsView(page) {
@@ -117,7 +117,7 @@ function aboutHead(page, name, measured) {
   const add = (label, text) => list.append(el("dt", { text: label }), el("dd", { text }));
   if (one) {
     add("role", `${one.role}: ${ROLES[one.role] || ""}`);
-    for (const [score, value] of Object.entries(one.scores)) if (value !== null && (value > 0.05 || score === "entropy")) add(score, score === "entropy" ? `${value.toFixed(2)} bits` : score === "distance" ? `${value.toFixed(1)} tokens` : value.toFixed(2));
+    for (const [score, value] of Object.entries(one.scores)) if (value !== null && (value > 0.05 || score === "entropy")) add(score, score === "entropy" ? `${value.toFixed(2)} bits` : score === "distance" ? `${value.toFixed(1)} ${facts.looks[look].image ? "patches" : "tokens"}` : value.toFixed(2));
     if (one.loss !== undefined) add("without it", `loss ${one.loss >= 0 ? "+" : "−"}${Math.abs(one.loss).toFixed(3)} nats a token, ${one.changed} tokens change`);
     if (one.of > one.rows) add("measured", `in ${one.rows} of ${one.of.toLocaleString("en")} rows, evenly chosen`);
     if (one.like) add("most like it", `${one.like[0]} (${one.like[1].toFixed(2)} of the weight shared)`);
