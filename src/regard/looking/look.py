@@ -113,7 +113,9 @@ class Look:
         one, most = layers[0], min(layer.most for layer in layers)
 
         def block(start: int, stop: int) -> Tensor:
-            found = [self.rows(layer, start, stop, head).mean(0) for layer in layers]
+            if head is not None:
+                return self.rows(one, start, stop, head)[0]
+            found = [self.rows(layer, start, stop).mean(0) for layer in layers]
             return found[0] if len(found) == 1 else torch.stack(found).mean(0)
 
         named = title(first, one.number if rest else None, head, len(layers), one.heads)

@@ -23,7 +23,7 @@ CELLS = 14_000_000  # bytes of all tables of a document
 VECTORS = 4_000_000  # bytes of queries, keys and values of a document
 EFFECTS = 2e11  # products for which every head is switched off once
 SCORED = 2**26  # weights that are scored without waiting long
-ROWS = 256  # rows in which roles are found where there are more weights
+ROWS, TOGETHER = 256, 16  # rows in which roles are found where there are more weights, so many after each other
 INFLUENCE = 2e11  # products for which gradients are asked
 STEPS = 2048  # steps whose candidates a document holds
 
@@ -100,14 +100,15 @@ def whole_bytes(panel: Panel, most: int = SIDE, size: Bytes = 2) -> bytes:
 
 
 def roles(look: Look) -> list[dict[str, Any]]:
-    """What every head does here, without switching any off; of many rows some, evenly chosen, are asked."""
+    """What every head does here, without switching any off; of many rows some, in blocks evenly chosen, are asked."""
     found: list[dict[str, Any]] = []
     for layer in look.layers:
         rows, columns = (look.scene.lines[side] for side in (layer.rows, layer.columns))
         tally = Tally(layer, rows, columns)
-        asked = min(len(rows), ROWS)
-        for row in (number * len(rows) // asked for number in range(asked)):
-            tally.add(row, look.rows(layer, row, row + 1))
+        asked, together = min(len(rows), ROWS), TOGETHER if len(rows) > ROWS else layer.most
+        for number in range(0, asked, together):
+            row, count = number * len(rows) // asked, min(together, asked - number)
+            tally.add(row, look.rows(layer, row, row + count))
         for head, (scores, even) in enumerate(tally.scores()):
             name, strength = role(scores, even)
             about_it = {"name": f"{layer}.{head}", "role": name, "strength": strength, "scores": scores}

@@ -8,11 +8,18 @@ const APART_DARK = [[255, 178, 102], [158, 96, 44], [32, 35, 41], [44, 100, 158]
 const GLOW = [[20, 11, 54], [101, 21, 110], [188, 55, 84], [243, 120, 25], [250, 194, 40], [252, 255, 164]];
 
 let theme = "light";
-let tables = {};
+let tables = {}, styles = {};
 
 export function setTheme(name) {
   theme = name;
   tables = {};
+  styles = {};
+}
+
+// What the style sheet says, such as --ink; asked for once, since a browser lays out the whole page to answer.
+export function style(name) {
+  styles[name] ??= getComputedStyle(document.documentElement).getPropertyValue(name);
+  return styles[name];
 }
 
 export function isDark() {

@@ -25,7 +25,7 @@ const VIEWS = [
 ];
 
 const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, temperature: 1, topK: 0, topP: 1, more: 8, from: "", back: false };
-let state = { ...DEFAULTS }, drawing = 0;
+let state = { ...DEFAULTS }, drawing = 0, topped = "";
 
 function read() {
   const given = new URLSearchParams(location.hash.slice(1)), found = { ...DEFAULTS };
@@ -95,7 +95,7 @@ async function draw() {
   if (mine !== drawing) return;
   const focus = document.activeElement && main.contains(document.activeElement) ? signOf(document.activeElement) : "";
   top();
-  main.replaceChildren(made.node);
+  if (main.childNodes.length !== 1 || main.firstChild !== made.node) main.replaceChildren(made.node);
   made.shown();
   if (focus) [...main.querySelectorAll("button, select, input, canvas")].find((one) => signOf(one) === focus)?.focus({ preventScroll: true });
   main.dataset.drawn = String(mine);
@@ -108,7 +108,9 @@ function signOf(one) {
 }
 
 function top() {
-  const held = facts.looks[state.look], many = facts.looks.length > 1;
+  const held = facts.looks[state.look], many = facts.looks.length > 1, sign = JSON.stringify([state.look, state.view, isDark(), held.run, held.read, held.written]);
+  if (sign === topped) return;
+  topped = sign;
   document.title = `${visible(held.read, 40)} · Regard`;
   document.getElementById("top").replaceChildren(
     el("h1", { text: "Regard" }), el("span", { class: "run", text: `${held.run} · step ${held.step} · ${held.parameters.toLocaleString("en")} parameters` }),
@@ -121,8 +123,8 @@ function top() {
 }
 
 function chooseTheme(name) {
-  setTheme(name);
   document.documentElement.dataset.theme = name;
+  setTheme(name);
   try { localStorage.setItem("regard-theme", name); } catch { /* a file may have no memory */ }
   draw();
 }
