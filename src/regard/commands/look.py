@@ -200,7 +200,9 @@ def _switched_off(found: "Look", off: list[str], json: bool, heard: Shown) -> No
     if json:
         return as_json(found.facts() | {"without": asdict(gone)})
     line("off: ", (", ".join(gone.heads), "bold"))
-    line(f"loss {gone.loss[0]:.3f} → {gone.loss[1]:.3f} nats a token; {gone.changed} of {gone.tokens} tokens change")
+    loss = f"loss {gone.loss[0]:.3f} → {gone.loss[1]:.3f} nats"
+    many = f" a token; {gone.changed} of {gone.tokens} tokens change"
+    line(loss if found.scene.image is not None else loss + many)
     if gone.answer is not None:
         line("with:    ", found.scene.written)
         line("without: ", gone.answer)
