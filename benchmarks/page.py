@@ -33,21 +33,25 @@ LETTERS = "the quick brown fox jumps over the lazy dog. "
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
 
-def looked(tokens: int, layers: int, heads: int) -> Look:
-    """A look at so many tokens, and how long the model read them once."""
+def writing(tokens: int, layers: int, heads: int) -> TextGenerator:
+    """A model with random weights that reads so many tokens."""
     torch.manual_seed(0)
     tokenizer = Characters().train([LETTERS])
     decoder = {"kind": "transformer", "layers": layers, "positions": "rotary", "attention": {"heads": heads}}
     sizes = {"vocab_size": len(tokenizer), "width": 32 * heads}
     model: Any = build({"model": {"kind": "language_model", **sizes, "decoder": decoder}}).eval()
-    writer = TextGenerator(model, tokenizer, Facts.of(tokenizer), Greedy(), 2 * tokens)
+    return TextGenerator(model, tokenizer, Facts.of(tokenizer), Greedy(), 2 * tokens)
+
+
+def looked(writer: TextGenerator, tokens: int) -> tuple[Look, float]:
+    """A look at so many tokens, and how long the model took to read them once."""
     scene = language_scene(writer, (LETTERS * tokens)[: tokens - 1])
     start = time.perf_counter()
     with torch.no_grad():
         scene.run(scene.pieces[0])
-    print(f"one pass over {tokens:,} tokens: {time.perf_counter() - start:.2f} s")
-    size = sum(one.numel() for one in model.parameters())
-    return gather(scene, {"run": "random", "task": "language", "parameters": size})
+    once = time.perf_counter() - start
+    size = sum(one.numel() for one in writer.model.parameters())
+    return gather(scene, {"run": "random", "task": "language", "parameters": size}), once
 
 
 def opened(page: Any, address: str) -> float:
@@ -57,6 +61,12 @@ def opened(page: Any, address: str) -> float:
     page.goto(f"{address}#view=heads")
     page.wait_for_selector("#view[data-drawn]")
     return time.perf_counter() - start
+
+
+def told(what: str, found: list[float], unit: str, digits: int = 2) -> None:
+    """The median, and the least and the largest."""
+    least, most = min(found), max(found)
+    print(f"{what}: {median(found):.{digits}f} {unit} ({least:.{digits}f} to {most:.{digits}f}, {len(found)} times)")
 
 
 def switched(page: Any, layers: int, heads: int, rounds: int) -> list[float]:
@@ -80,30 +90,50 @@ def main(
     layers: Annotated[int, typer.Option(min=1, help="Layers of the model.")] = 10,
     heads: Annotated[int, typer.Option(min=1, help="Heads of a layer.")] = 10,
     rounds: Annotated[int, typer.Option(min=1, help="Heads that are switched to.")] = 9,
+    times: Annotated[int, typer.Option(min=1, help="How often the live page is opened, each time anew.")] = 5,
     browser: Annotated[Path, typer.Option(help="Where Chromium is.")] = Path("/usr/bin/chromium"),
     live_only: Annotated[bool, typer.Option("--live-only", help="Write no file.")] = False,
 ) -> None:
     """Measure it."""
     from playwright.sync_api import sync_playwright
 
-    look = looked(tokens, layers, heads)
-    with sync_playwright() as playwright, TemporaryDirectory() as folder, PageServer(Live([look])) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    writer, before = writing(tokens, layers, heads), memory()
+    passes: list[float] = []
+    first: list[float] = []
+    switches: list[float] = []
+    with sync_playwright() as playwright, TemporaryDirectory() as folder:
         chromium = playwright.chromium.launch(executable_path=browser, args=FLAGS)
         page = chromium.new_page()
-        print(f"live, first picture: {opened(page, server.address):.2f} s")
-        times = switched(page, layers, heads, rounds)
-        print(f"live, another head: {median(times):.0f} ms (largest {max(times):.0f})")
+        for _ in range(times):  # every time a look of its own: what was reckoned once is kept in it
+            look, once = looked(writer, tokens)
+            passes.append(once)
+            with PageServer(Live([look])) as server:
+                Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+                first.append(opened(page, server.address))
+                switches += switched(page, layers, heads, rounds)
+                held = page.evaluate("performance.memory.usedJSHeapSize") / 2**20
+                server.shutdown()
+        told(f"one pass over {tokens:,} tokens", passes, "s")
+        told("live, first picture", first, "s")
+        told("live, another head", switches, "ms", 0)
         if not live_only:
-            file = Path(folder) / "page.html"
-            start = time.perf_counter()
-            file.write_text(static_document([look]), "utf-8")
-            print(f"file: {file.stat().st_size / 1e6:.1f} MB, written in {time.perf_counter() - start:.1f} s")
-            print(f"file, first picture: {opened(page, file.as_uri()):.2f} s")
-            print(f"file, another head: {median(switched(page, layers, heads, rounds)):.0f} ms")
+            static(page, look, Path(folder) / "page.html", (layers, heads, rounds))
         chromium.close()
-        server.shutdown()
-    print(f"largest memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
+    print(f"largest memory: {memory():.2f} GiB, {before:.2f} before anything was read; the page's own: {held:.0f} MiB")
+
+
+def memory() -> float:
+    """The most this process ever had, in GiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def static(page: Any, look: Look, file: Path, size: tuple[int, int, int]) -> None:
+    """The same as a file."""
+    start = time.perf_counter()
+    file.write_text(static_document([look]), "utf-8")
+    print(f"file: {file.stat().st_size / 1e6:.1f} MB, written in {time.perf_counter() - start:.1f} s")
+    told("file, first picture", [opened(page, file.as_uri()) for _ in range(3)], "s")
+    told("file, another head", switched(page, *size), "ms", 0)
 
 
 if __name__ == "__main__":

@@ -163,18 +163,20 @@ def align(run: RunLike, source: str, target: str = "", *, device: str | None = N
 
 def look(
     run: RunLike,
-    text: str,
+    text: Given,
     target: str = "",
     *,
     tokens: int = 0,
     device: str | None = None,
     listener: Listener = SILENT,
 ) -> Look:
-    """What a trained model looks at, in every attention and every head, while it reads a text and writes its answer."""
-    (asked,), said = checked([text]), checked([target])[0]
+    """What a trained model looks at, in every attention and every head, while it reads a text and writes its answer, or
+    says what an image shows."""
+    (said,) = checked([target])
     if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
         raise InputError(f"tokens: wanted a whole number from 0, given {named(tokens)}")
     trained = opened(run, device=device, listener=listener)
+    asked = text if isinstance(trained.answerer, Classifier) else checked([text])[0]
     listener.at("answering")
     scene = trained.task.scene(trained.answerer, asked, said, tokens)
     listener.at("looking")

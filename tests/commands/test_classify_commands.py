@@ -238,3 +238,23 @@ def test_a_packed_run_classifies_without_its_images(run: Path, photos: Path, tmp
 def test_eight_bits_answer_alike(run: Path, photos: Path) -> None:
     whole, rounded = (package.classify(run, photos, int8=int8) for int8 in (False, True))
     assert [one.label for one in rounded] == [one.label for one in whole]
+
+
+def test_a_look_inside_is_shown_written_and_refused_in_a_line(run: Path, photos: Path, tmp_path: Path) -> None:
+    image = str(photos / "up" / "70.png")
+    done = regard("look", str(run), image)
+    assert (done.code, done.err) == (0, "")
+    assert done.lines[0].startswith(("rollout of encoder", "influence of the source", "this model"))
+    assert "classes: up " in done.out
+    for name in ("x.png", "x.csv", "x.json", "x.html"):
+        assert regard("look", str(run), image, "--out", str(tmp_path / name)).lines[-1].startswith(("Look", "Open"))
+        assert (tmp_path / name).stat().st_size > 100
+    assert json.loads((tmp_path / "x.json").read_text())["image"]["channels"] == 3
+    assert json.loads(regard("look", str(run), "--json", given=f"{image}\n".encode()).out)["read"] == image
+    assert json.loads(regard("look", str(run), image, "--target", "down", "--json").out)["written"] == "down"
+    assert package.look(run, photos / "up" / "70.png").scene.written == "up"
+    assert package.look(run, drawn("up", 70)).scene.read == "the image"
+    refused(3, "several images; name one of them", "look", str(run), str(photos))
+    refused(3, "no such file", "look", str(run), "a text")
+    refused(3, "no class of this run; there are", "look", str(run), image, "--target", "cow")
+    refused(3, "leave out --tokens", "look", str(run), image, "--tokens", "3")

@@ -164,3 +164,10 @@ def test_runs_are_evaluated_beside_each_other_and_otherwise_spoilt(run: Path, ph
     ]
     assert found[1] > found[0] + 5
     refused(2, "cannot be changed once a run is trained", "evaluate", str(run), "task.size=3")
+
+
+def test_there_is_nothing_to_look_at_and_what_to_do_instead(run: Path, photos: Path) -> None:
+    image = str(photos / "up" / "70.png")
+    refused(3, "regard restore RUN IMAGE --show x.png", "look", str(run), image)
+    with pytest.raises(InputError, match=r"regard\.restore\(run, image, show=…\)"):
+        package.look(run, image)

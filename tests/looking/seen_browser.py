@@ -67,3 +67,8 @@ class Tab:
 
     def text(self, selector: str) -> str:
         return str(self.page.locator(selector).first.inner_text())
+
+
+def at_home(tab: Tab, home: str) -> bool:
+    """Whether nothing was asked of anybody but the page's own."""
+    return all(address.startswith((home, "about:", "data:", "blob:")) for address in tab.asked)

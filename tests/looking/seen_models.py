@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,6 +15,9 @@ from regard.looking.look import Look, gather
 from regard.looking.scene import Piece, Scene
 from regard.model.build import build
 from regard.model.watch import Glance, Sight
+from regard.tasks.classification import Classifier
+from regard.tasks.classification.facts import Facts as ImageFacts
+from regard.tasks.classification.scene import classification_scene
 from regard.tasks.language.facts import Facts
 from regard.tasks.language.generator import TextGenerator
 from regard.tasks.language.scene import language_scene
@@ -59,6 +63,26 @@ def writer(context: int = 64, **decoder: Any) -> TextGenerator:
     table = {"kind": "transformer", "layers": 2, "attention": HEADS} | decoder
     model = random({"kind": "language_model", "vocab_size": len(LETTERS), "width": 16, "decoder": table})
     return TextGenerator(model, LETTERS, Facts.of(LETTERS), Greedy(), context)
+
+
+def classifier(channels: int = 1, **body: Any) -> Classifier:
+    """Of images of 8 × 12, in six patches unless something else is said."""
+    encoder = {"kind": "transformer", "layers": 2, "attention": HEADS, "positions": "learned"}
+    table = {"kind": "patches", "patch": 4, "width": 16, "encoder": encoder} | body
+    if table["kind"] != "patches":
+        table = body
+    facts = ImageFacts(("cat", "dog", "owl"), (8, 12), channels, "squash", (0.2,) * channels, (0.3,) * channels)
+    sizes = {"classes": 3, "channels": channels, "size": [8, 12]}
+    return Classifier(random({"kind": "image_classifier", "body": table, **sizes}), facts)
+
+
+def picture(seed: int = 0, channels: int = 1, shape: tuple[int, int] = (16, 24)) -> Any:
+    """Pixels of some image."""
+    return np.random.default_rng(seed).integers(0, 256, (*shape, channels), np.uint8)
+
+
+def classified(channels: int = 1, **body: Any) -> Look:
+    return gather(classification_scene(classifier(channels, **body), picture(0, channels)), {"run": "runs/vit"})
 
 
 def translated(kind: str) -> Look:

@@ -3,20 +3,16 @@
 import csv
 import io
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-from seen_browser import Tab, started
-from seen_models import read, translated
+from seen_browser import Tab, at_home
+from seen_models import classified, read, translated
 
 from regard.looking.look import Look
 from regard.looking.page.document import static_document
-from regard.looking.page.live import Live
-from regard.looking.page.server import PageServer
 
 HOSTILE = [
     "<script>document.title='owned'</script>",
@@ -50,23 +46,21 @@ FAMILIES = {
     "transformer": lambda: translated("transformer"),
     "gpt": lambda: read("the quick brown fox jumps over the lazy dog. "),
     "fixed": lambda: translated("fixed"),
+    "vit": classified,
+    "resnet": lambda: classified(kind="resnet", width=4, blocks=1, stages=2),
 }
 VIEWS = {
     "rnn": ["alignment", "heads"],
     "transformer": ["alignment", "heads", "step"],
     "gpt": ["alignment", "heads", "next", "step"],
     "fixed": ["alignment"],
+    "vit": ["image", "heads", "step"],
+    "resnet": ["image"],
 }
 
 
 def named(look: Look, run: str) -> Look:
     return replace(look, about={"run": run, "task": "translation" if "source" in look.scene.lines else "language"})
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -77,27 +71,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     both = [named(translated(kind), f"runs/{kind}") for kind in ("additive", "transformer")]
     (folder / "both.html").write_text(static_document(both), "utf-8")
     return {path.stem: path.as_uri() for path in folder.iterdir()}
-
-
-@pytest.fixture
-def live() -> Iterator[Any]:
-    """Serves looks; closed in the end."""
-    servers: list[PageServer] = []
-
-    def serve(*looks: Look) -> PageServer:
-        server = PageServer(Live(looks))
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        servers.append(server)
-        return server
-
-    yield serve
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-def at_home(tab: Tab, home: str) -> bool:
-    return all(address.startswith((home, "about:", "data:", "blob:")) for address in tab.asked)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -6,11 +6,13 @@ import socket
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from http.client import HTTPConnection
+from io import BytesIO
 from threading import Thread
 from typing import Any
 
 import pytest
-from seen_models import read, translated
+from PIL import Image
+from seen_models import classified, read, translated
 
 from regard.errors import InputError
 from regard.looking.page.document import bundle, check_runs, safe_json, static_document
@@ -57,7 +59,7 @@ def asked(
 ) -> tuple[int, bytes, dict[str, str]]:
     connection = HTTPConnection(*server.server_address[:2], timeout=20)
     given = {"X-Regard": server.token} | {name.replace("_", "-"): value for name, value in heads.items()}
-    connection.request(method, path, None if body is None else json.dumps(body), given)
+    connection.request(method, path, body if isinstance(body, bytes | None) else json.dumps(body), given)
     answer = connection.getresponse()
     found = answer.status, answer.read(), dict(answer.getheaders())
     connection.close()
@@ -146,6 +148,9 @@ BAD = {
     "endless": ("POST", "/do/0/force", {}, {"step": 1, "id": 1, "tokens": 10**9}, 400),
     "no names": ("POST", "/do/0/without", {}, {"heads": [1]}, 400),
     "too much": ("POST", "/do/0/without", {}, {"heads": ["x" * 70_000]}, 400),
+    "no images": ("POST", "/do/0/picture", {}, b"x", 400),
+    "no class": ("POST", "/do/0/class", {}, {"id": 0}, 400),
+    "no pixels": ("GET", "/bytes/0/image/pixels", {}, None, 400),
 }
 
 
@@ -156,6 +161,31 @@ def test_what_is_refused(case: str, server: PageServer) -> None:
     assert status == wanted, said
     assert len(said) < 400
     assert asked(server, "/bytes/0/table/masked")[0] == 200  # and it stays up
+
+
+def drawn(size: tuple[int, int]) -> bytes:
+    Image.new("L", size).save(out := BytesIO(), "PNG")
+    return out.getvalue()
+
+
+def test_an_image_is_taken_within_bounds_and_from_the_page_alone() -> None:
+    with PageServer(Live([classified()])) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        status, said, _ = asked(server, "/do/0/picture?name=a%2Fb.png", "POST", drawn((600, 400)))
+        assert (status, json.loads(said)["read"]) == (200, "a/b.png")
+        assert len(asked(server, "/bytes/0/image/pixels")[1]) == 12 + 8 * 12
+        for part in ("", "?rows=0:3", "?columns=6:7"):
+            assert len(asked(server, f"/bytes/0/looks/encoder{part}")[1]) == 20 + 4 * 7 * 2
+        large = drawn((600, 400)) + b"\0" * 70_000  # more than anybody else may send
+        assert asked(server, "/do/0/picture", "POST", large)[0] == 200
+        assert asked(server, "/do/0/picture", "POST", large, X_Regard="x")[0] == 400
+        assert asked(server, "/do/0/picture", "POST", drawn((600, 400)), X_Regard="x")[0] == 403
+        for harm, why in ((drawn((10_000, 10_000)), b"50 million pixels"), (b"GIF89a", b"no image"), (b"", b"empty")):
+            status, said, _ = asked(server, "/do/0/picture?name=x", "POST", harm)
+            assert (status, why in said) == (400, True), said
+        assert asked(server, "/bytes/0/looks/masked")[0] == 400
+        assert asked(server, "/do/0/class", "POST", {"id": 3})[0] == 400
+        server.shutdown()
 
 
 def test_half_a_request_harms_nobody(server: PageServer) -> None:

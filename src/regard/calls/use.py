@@ -189,7 +189,7 @@ def align(run: RunLike, source: str, target: str = "", *, device: str | None = N
 
 def look(
     run: RunLike,
-    text: str,
+    text: Given,
     target: str = "",
     *,
     tokens: int = 0,
@@ -200,7 +200,8 @@ def look(
     """What a trained model looks at while it reads a text and writes its answer: every attention, every head, exactly.
 
     Of a translator `target` is what it is to have written, if not its own translation; a language model reads the text,
-    and writes `tokens` more if asked to. `print` shows the usual panel, `panel("cross.0.3")` is one head,
+    and writes `tokens` more if asked to. Of a classifier `text` is an image, by its name or its pixels, and `target` a
+    class, if not the likeliest. `print` shows the usual panel, `panel("cross.0.3")` is one head,
     `weights("cross", 0, 3)` its numbers, `save("x.png")` a picture; `heads()` measures all heads,
     `without("cross.0.3")` switches one off, and `influence` asks gradients, of models without attention too.
     """

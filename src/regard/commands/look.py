@@ -1,6 +1,7 @@
 """regard look: what a trained model looks at, as a picture, as numbers, and head by head."""
 
 from dataclasses import asdict
+from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,18 +13,26 @@ from regard.commands.page import is_paged, show
 from regard.commands.show import as_json, console, line
 from regard.commands.shown import Shown
 from regard.commands.translate import Device, Quiet
+from regard.datasets.lines import one_line
 from regard.errors import InputError
 
 if TYPE_CHECKING:
     from regard.looking.ablation import Without
     from regard.looking.look import Look
 
+LIKELIEST = 3  # classes of an image that are named
+
 
 def look(
     run: Annotated[Path | None, typer.Argument(help="A run folder.", autocompletion=complete_runs)] = None,
-    text: Annotated[str | None, typer.Argument(help="What it reads; from --file or a pipe if not said.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Argument(help="What it reads, or the name of an image; from --file or a pipe if not said."),
+    ] = None,
     file: Annotated[Path | None, typer.Option(help="A text file, all of it one text; - is a pipe.")] = None,
-    target: Annotated[str, typer.Option(help="What a translator is to have written; its own if not said.")] = "",
+    target: Annotated[
+        str, typer.Option(help="What it is to have written (of an image: a class); its own if not said.")
+    ] = "",
     tokens: Annotated[int, typer.Option(min=0, help="How many tokens a language model writes behind the text.")] = 0,
     out: Annotated[
         Path | None,
@@ -79,7 +88,7 @@ def look(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look inside a run while it reads a text: every attention, every head, exactly, whatever kernel it runs on.
+    """Look inside a run while it reads a text or an image: every attention, every head, exactly, whatever its kernel.
 
     regard look runs/mine 'guten abend'
 
@@ -88,6 +97,8 @@ def look(
     regard look runs/gpt 'a text' --view masked.2.5 --out head.csv
 
     regard look runs/mine 'guten abend' --heads
+
+    regard look runs/photos cat.jpg --out heads.png
 
     regard look --examples
     """
@@ -162,7 +173,13 @@ def _shown(found: "Look", view: str, words: bool, rows: str, json: bool) -> None
 
 
 def _exactly(found: "Look") -> None:
-    if found.scene.written:
+    if found.scene.image is not None:
+        from regard.looking.page.chances import steps
+
+        (step,) = steps(found.scene)
+        pairs = zip(step["tokens"][:LIKELIEST], step["log_probs"], strict=False)
+        line("classes: ", ", ".join(f"{one_line(label)} {100 * exp(log):.1f} %" for label, log in pairs))
+    elif found.scene.written:
         line("written: ", found.scene.written)
     if found.layers:
         line(f"largest difference: {found.exactly}", style="dim")
@@ -196,7 +213,9 @@ def _switched_off(found: "Look", off: list[str], json: bool, heard: Shown) -> No
     if json:
         return as_json(found.facts() | {"without": asdict(gone)})
     line("off: ", (", ".join(gone.heads), "bold"))
-    line(f"loss {gone.loss[0]:.3f} → {gone.loss[1]:.3f} nats a token; {gone.changed} of {gone.tokens} tokens change")
+    loss = f"loss {gone.loss[0]:.3f} → {gone.loss[1]:.3f} nats"
+    many = f" a token; {gone.changed} of {gone.tokens} tokens change"
+    line(loss if found.scene.image is not None else loss + many)
     if gone.answer is not None:
         line("with:    ", found.scene.written)
         line("without: ", gone.answer)

@@ -70,7 +70,7 @@ class Heads:
 
 LEGEND = (
     "share: of its weight beyond an even head's, what the role explains (of broad: its entropy beside an even head's); "
-    "bits: entropy; away: mean distance in tokens; loss: nats a token more without it; "
+    "bits: entropy; away: mean distance in tokens or patches; loss: nats a token more without it; "
     "changed: tokens that would be others without it; most alike: the head that shares most weight with it"
 )
 

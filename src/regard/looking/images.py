@@ -54,22 +54,26 @@ class Look:
         return draw_looks({title: self}, path, listener)
 
 
-def draw_looks(looks: Mapping[str, Look], path: str | Path, listener: Listener | None = None) -> Path:
-    """Some images by their titles, a row for each: the image, and each of its maps laid over it."""
+def draw_looks(
+    looks: Mapping[str, Look], path: str | Path, listener: Listener | None = None, wide: float = WIDE
+) -> Path:
+    """Some images by their titles, a row for each: the image, and each of its maps laid over it, so wide in inches."""
     path, first = check_ending(path), next(iter(looks.values()))
     height, width = first.image.shape[:2]
-    tall = WIDE * min(3.0, max(0.4, height / width))
-    figure, rows = sheet(WIDE * (1 + len(first.maps)), (tall + 0.4) * len(looks) + 0.4, len(looks), 1 + len(first.maps))
+    tall = wide * min(3.0, max(0.4, height / width))
+    across = 1 + max(len(look.maps) for look in looks.values())
+    figure, rows = sheet(wide * across, (tall + 0.4) * len(looks) + 0.6, len(looks), across)
     for axes, (title, look) in zip(rows, looks.items(), strict=True):
         shown = look.image if look.image.shape[2] == 3 else look.image[:, :, 0]
         edges = (-0.5, width - 0.5, height - 0.5, -0.5)
-        for one, (name, grid) in zip(axes, [(title, None), *look.maps.items()], strict=True):
+        for one in axes:
+            one.set_axis_off()
+        for one, (name, grid) in zip(axes, [(title, None), *look.maps.items()], strict=False):
             one.imshow(shown, cmap="gray", vmin=0, vmax=255)
             if grid is not None:
                 weights = np.array(grid) / max(1e-12, float(np.max(grid)))
                 one.imshow(weights, cmap="inferno", alpha=0.75 * weights, vmin=0, vmax=1, extent=edges)
             one.set_title(plain(name), fontsize=9)
-            one.set_axis_off()
     figure.supxlabel(plain(first.about), fontsize=8)
     return write(figure, path, listener)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
@@ -71,7 +72,9 @@ class Influence:
         """s_ij in nats: above 0 what made an output likelier, below 0 what spoke against it."""
 
         def block(number: int, low: int, high: int) -> Tensor:
-            return torch.stack([self._kept[number, row][side] for row in range(low, high)])
+            found = torch.stack([self._kept[number, row][side] for row in range(low, high)])
+            before = self.scene.pieces[number].sizes[side] - found.shape[1]  # a [CLS] is no input
+            return F.pad(found, (before, 0)) if before else found
 
         self._measure(start, stop)
         return self.scene.laid("outputs", side, start, stop, block)

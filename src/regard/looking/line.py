@@ -34,6 +34,8 @@ class Line:
     """Where pieces begin that were read each by itself."""
     texts: tuple[str, ...] = ()
     """What each token adds to the text, white space too."""
+    grid: tuple[int, int] | None = None
+    """Rows and columns of patches, if these are the last positions of an image."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -114,9 +116,10 @@ def joined(parts: Sequence[Line]) -> Line:
     )
 
 
-def plain_line(tokens: Sequence[str]) -> Line:
-    """A line of names that are words already: patches of an image, classes."""
-    return Line(tuple(tokens), tuple(tokens), tuple((place, place + 1) for place in range(len(tokens))))
+def plain_line(tokens: Sequence[str], special: int = 0, grid: tuple[int, int] | None = None) -> Line:
+    """A line of names that are words already, each once: patches of an image, classes. The first may be no input."""
+    spans, ids = tuple((place, place + 1) for place in range(len(tokens))), tuple(range(len(tokens)))
+    return Line(tuple(tokens), tuple(tokens), spans, ids, frozenset(range(special)), grid=grid)
 
 
 def _texts(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:

@@ -18,12 +18,14 @@ from torch import Tensor
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.looking.alignment import NoAttentionError
+from regard.looking.asking import all_asking
 from regard.looking.influence import Influence
 from regard.looking.layers import Kind, Layer, chosen, layers_of, title
 from regard.looking.letters import in_html, in_letters
 from regard.looking.panel import Panel
 from regard.looking.rollout import rollout
 from regard.looking.scene import Scene
+from regard.markup import heat
 from regard.model.watch import Sight, watch
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ class Look:
 
     def text(self, view: str, words: bool = True, rows: str = "") -> str:
         """Panels as letters and shades, one below the other; of what is too wide for that, how large it is."""
+        if self.scene.image is not None:
+            from regard.looking.overlay import overlay_text
+
+            return overlay_text(self, view, rows)
         found = [panel.cut(rows, words) for panel in self.panels(view)]
         return "\n\n".join((f"{panel.name}\n" if len(found) > 1 else "") + in_letters(panel, words) for panel in found)
 
@@ -59,6 +65,11 @@ class Look:
 
     def _repr_html_(self) -> str:
         """The usual panel in a notebook."""
+        if self.scene.image is not None:
+            from regard.looking.overlay import grid
+
+            rows, columns = (list(map(str, range(n))) for n in (self.scene.image.rows, self.scene.image.columns))
+            return heat(columns, rows, grid(self, self.panel(self.usual)))
         return in_html(self.panel(self.usual))
 
     @cached_property
@@ -102,7 +113,9 @@ class Look:
         one, most = layers[0], min(layer.most for layer in layers)
 
         def block(start: int, stop: int) -> Tensor:
-            found = [self.rows(layer, start, stop, head).mean(0) for layer in layers]
+            if head is not None:
+                return self.rows(one, start, stop, head)[0]
+            found = [self.rows(layer, start, stop).mean(0) for layer in layers]
             return found[0] if len(found) == 1 else torch.stack(found).mean(0)
 
         named = title(first, one.number if rest else None, head, len(layers), one.heads)
@@ -138,8 +151,10 @@ class Look:
 
     @property
     def usual(self) -> str:
-        """The panel that is shown unless another is asked for: the alignment of a translator, else the last kind;
-        influence where there is no attention."""
+        """The panel that is shown unless another is asked for: the alignment of a translator, of an image its rollout,
+        else the last kind; influence where there is no attention."""
+        if self.scene.image is not None and self.kinds:
+            return f"rollout.{self.kinds[-1]}"
         across: list[str] = [kind for kind in self.kinds if kind in ("cross", "alignment")]
         return [self.influence.usual, *self.kinds, *across][-1]
 
@@ -184,15 +199,20 @@ class Look:
     def facts(self) -> dict[str, Any]:
         """What there is to look at, as JSON can hold it; no weights."""
         scene = self.scene
-        return dict(self.about) | {
-            "read": scene.read,
-            "written": scene.written,
-            "sides": {name: side.facts() for name, side in scene.lines.items()},
-            "pieces": [dict(piece.sizes) for piece in scene.pieces],
-            "layers": [layer.facts() for layer in self.layers],
-            "difference": {"watched": self.difference, "weights": self.mismatch},
-            "usual": self.usual,
-        }
+        image = {} if scene.image is None else {"image": scene.image.facts()}
+        return (
+            dict(self.about)
+            | image
+            | {
+                "read": scene.read,
+                "written": scene.written,
+                "sides": {name: side.facts() for name, side in scene.lines.items()},
+                "pieces": [dict(piece.sizes) for piece in scene.pieces],
+                "layers": [layer.facts() for layer in self.layers],
+                "difference": {"watched": self.difference, "weights": self.mismatch},
+                "usual": self.usual,
+            }
+        )
 
 
 def gather(scene: Scene, about: Mapping[str, Any] | None = None) -> Look:
@@ -201,7 +221,7 @@ def gather(scene: Scene, about: Mapping[str, Any] | None = None) -> Look:
     with torch.no_grad():
         for piece in scene.pieces:
             plain = scene.run(piece)
-            with watch(scene.model) as sights:
+            with watch(scene.model) as sights, all_asking(scene.model):
                 watched = scene.run(piece)
             difference = max(difference, float((watched - plain).abs().max()))
             seen.append({name: sight for name, sight in sights.items() if sight.seen})

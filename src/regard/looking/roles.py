@@ -11,6 +11,7 @@ diagonal                 at most one from the straight line through source and t
 punctuation, special     marks of punctuation; tokens that are no text
 local                    at most LOCAL away: what is not local is global
 entropy, distance        in bits; in tokens (across two sides: from the straight line)
+row, column              of patches of an image, in place of those that only an order of words has (neighbours.py)
 
 A score is a mean over the rows that have such a position to look at, and another one too; None if there is no such row.
 """
@@ -22,6 +23,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from regard.looking import neighbours
 from regard.looking.layers import Layer
 from regard.looking.line import Line
 
@@ -30,7 +32,8 @@ STRONG = 0.3  # share of what there is above an even head's, from which a head h
 BROAD = 0.9  # share of an even head's entropy
 
 Scores = dict[str, float | None]
-ROLES = ("first", "previous", "next", "self", "induction", "duplicate", "diagonal", "punctuation", "special")
+ORDERED = ("first", "previous", "next", "self", "induction", "duplicate", "diagonal", "punctuation", "special")
+ROLES = (*ORDERED, "row", "column")
 WIDE = ("local", "global")
 
 
@@ -59,10 +62,20 @@ class Tally:
             there = (places & visible).any(1) & (~places & visible).any(1)
             self._note(name, (both * places).sum(2)[:, there])
         choice = visible.sum(1) > 1
-        away = (torch.arange(weights.shape[2]) - self._home[start : start + weights.shape[1], None]).abs()
-        self._note("local", (both * (away <= LOCAL)).sum(2)[:, choice])
-        self._note("distance", (both * away).sum(2)[:, choice])
+        self._note_far(start, both, choice)
         self._note("entropy", -torch.xlogy(both, both).sum(2)[:, choice] / math.log(2))
+
+    def _note_far(self, start: int, both: Float[Tensor, "h t S"], choice: Bool[Tensor, "t"]) -> None:
+        """How near and how far: along the line, or in rows and columns of patches."""
+        if self.columns.grid is not None:
+            away, lies = neighbours.away(self.columns, start, both.shape[1])
+            choice = choice & lies.any(1)
+            on = (both * lies).sum(2).clamp(min=1e-12)
+            self._note("local", (both * (lies & (away <= neighbours.LOCAL))).sum(2)[:, choice])
+            return self._note("distance", ((both * away).sum(2) / on)[:, choice])
+        away = (torch.arange(both.shape[2]) - self._home[start : start + both.shape[1], None]).abs()
+        self._note("local", (both * (away <= LOCAL)).sum(2)[:, choice])
+        return self._note("distance", (both * away).sum(2)[:, choice])
 
     def _note(self, name: str, found: Float[Tensor, "h r"]) -> None:
         self._sums[name] = self._sums.get(name, torch.zeros(len(found))) + found.sum(1)
@@ -75,6 +88,8 @@ class Tally:
         begins = torch.tensor(self.columns.starts)
         first = begins[_piece(self.rows, row)] if len(begins) == len(self.rows.starts) else begins[:1]
         found = {name: places.expand(count, -1) for name, places in self._columns.items()}
+        if self.columns.grid is not None:
+            return {"special": found["special"] & (column != row)} | neighbours.places(self.columns, start, count)
         found["first"] = (column == first) & (column != row if self.square else True)
         if not self.square:
             near = (column - self._home[start : start + count, None]).abs() <= 1

@@ -16,6 +16,7 @@ from regard.listener import Listener
 from regard.looking.drawing import draw, draw_grid
 from regard.looking.heads import Heads
 from regard.looking.look import Look
+from regard.looking.overlay import draw_overlay
 from regard.looking.panel import Panel
 from regard.pictures import ENDINGS
 
@@ -41,6 +42,8 @@ def check_name(path: str | Path, only_numbers: bool = False) -> Path:
 
 def usual_view(look: Look) -> str:
     """What is drawn unless something else is asked for: an alignment, all heads, or influence."""
+    if look.scene.image is not None and look.kinds:
+        return f"heads.{look.kinds[-1]}"
     return f"heads.{look.usual}" if look.usual in ("encoder", "masked") else look.usual
 
 
@@ -59,6 +62,8 @@ def save(
         from regard.looking.page.document import static_document
 
         return put(found, static_document([look]))
+    if look.scene.image is not None and found.suffix.lower() in ENDINGS:
+        return draw_overlay(look, view, found, rows, listener)
     kind = look.grid(view)
     panels = [panel.cut(rows, words) for panel in look.panels(view)]
     title = " → ".join(part for part in (look.scene.read, look.scene.written) if part)

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.looking.line import Line
+from regard.looking.seen_image import SeenImage
 from regard.model.mode import evaluating
 
 Side = Literal["source", "inputs", "outputs"]
@@ -51,6 +52,8 @@ class Scene:
     """What the tokens are called that can be written."""
     retold: "Callable[[Sequence[int], int], Scene] | None" = None
     """The same with a beginning that somebody chose: ids that were written, and how many more the model may write."""
+    image: SeenImage | None = None
+    """What was read, if it is an image: `source` are then its patches, and `outputs` its class."""
 
     def named(self, ids: Sequence[int]) -> list[str]:
         """Tokens by their names, or by their numbers."""

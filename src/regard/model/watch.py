@@ -59,7 +59,8 @@ class Glance:
         if self.values is None:
             return 0.0
         shared = self.asked.shape[1] // self.values.shape[1]
-        shown = self.weigh(rows, None).to(self.values.dtype) @ self.values.repeat_interleave(shared, 1)
+        values = self.values if shared == 1 else self.values.repeat_interleave(shared, 1)
+        shown = self.weigh(rows, None).to(values.dtype) @ values
         return float((shown - self.mixed[:, :, rows]).abs().max())
 
 

@@ -153,9 +153,9 @@ class Task(ABC):
     def answerer(self, model: Any, quick: bool = False) -> Any:
         """A trained model, ready to answer as the recipe says; `quick` as for an exam of that kind."""
 
-    def scene(self, answerer: Any, text: str, target: str = "", tokens: int = 0) -> Scene:
-        """What a model reads and writes for one input, to be looked at; `target` is what it is to have written, and
-        `tokens` how many it is to write."""
+    def scene(self, answerer: Any, text: Any, target: str = "", tokens: int = 0) -> Scene:
+        """What a model reads and writes for one input, a text or an image, to be looked at; `target` is what it is to
+        have written, and `tokens` how many it is to write."""
         kind = type(self).__name__.lower()
         raise InputError(f"a task of its own has to say what there is to look at ({kind} does not): Task.scene")
 

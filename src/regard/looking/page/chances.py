@@ -29,15 +29,20 @@ def steps(scene: Scene, start: int = 0, stop: int | None = None) -> list[Step]:
     Where more was read than written, the last step has no token yet: it is what comes next.
     """
     found: list[Step] = []
-    last = sum(piece.sizes["inputs"] for piece in scene.pieces) if stop is None else stop
+    last = sum(map(_read, scene.pieces)) if stop is None else stop
     above = 0
     for piece in scene.pieces:
-        low, high = max(start - above, 0), min(last - above, piece.sizes["inputs"])
+        low, high = max(start - above, 0), min(last - above, _read(piece))
         if low < high:
             with torch.no_grad():
                 found += _of_piece(scene, piece, scene.run(piece)[0], low, high)
-        above += piece.sizes["inputs"]
+        above += _read(piece)
     return found
+
+
+def _read(piece: Piece) -> int:
+    """Steps of a piece: as many as a decoder read, or one for what an image shows."""
+    return piece.sizes.get("inputs", piece.sizes["outputs"])
 
 
 def _of_piece(scene: Scene, piece: Piece, states: Float[Tensor, "T O"], low: int, high: int) -> Iterator[Step]:
@@ -83,7 +88,7 @@ def _bins(logs: Float[Tensor, "t V"]) -> list[list[tuple[int, float]]]:
 
 def has_lens(scene: Scene) -> bool:
     """Whether the layers of a model all write into one stream that its head can read."""
-    return isinstance(scene.model.decoder, TransformerDecoder)
+    return isinstance(getattr(scene.model, "decoder", None), TransformerDecoder)
 
 
 def lens(scene: Scene, start: int = 0, stop: int | None = None) -> list[list[int]]:

@@ -9,6 +9,7 @@ from regard.looking.heads import measure
 from regard.looking.look import Look
 from regard.looking.merging import Pool
 from regard.looking.page.chances import has_lens, lens, lens_rows, steps
+from regard.looking.page.images import all_heads_bytes, image_bytes
 from regard.looking.page.packing import Bytes, packed, thumbnails
 from regard.looking.page.reckoning import can_reckon, reckon
 from regard.looking.panel import Panel
@@ -22,7 +23,7 @@ CELLS = 14_000_000  # bytes of all tables of a document
 VECTORS = 4_000_000  # bytes of queries, keys and values of a document
 EFFECTS = 2e11  # products for which every head is switched off once
 SCORED = 2**26  # weights that are scored without waiting long
-ROWS = 256  # rows in which roles are found where there are more weights
+ROWS, TOGETHER = 256, 16  # rows in which roles are found where there are more weights, so many after each other
 INFLUENCE = 2e11  # products for which gradients are asked
 STEPS = 2048  # steps whose candidates a document holds
 
@@ -84,7 +85,7 @@ def table_bytes(
 ) -> bytes:
     """A window of a panel in tokens: as it is where it fits, else each cell the largest weight that it stands for."""
     tall, wide = rows[1] - rows[0], columns[1] - columns[0]
-    if max(tall, wide) <= most:
+    if tall * wide <= most * most:
         return packed(panel.table(False, *rows)[:, columns[0] : columns[1]], size=size)
     pool = Pool((tall, wide), most)
     for start, block in panel.blocks(False, *rows):
@@ -99,14 +100,15 @@ def whole_bytes(panel: Panel, most: int = SIDE, size: Bytes = 2) -> bytes:
 
 
 def roles(look: Look) -> list[dict[str, Any]]:
-    """What every head does here, without switching any off; of many rows some, evenly chosen, are asked."""
+    """What every head does here, without switching any off; of many rows some, in blocks evenly chosen, are asked."""
     found: list[dict[str, Any]] = []
     for layer in look.layers:
         rows, columns = (look.scene.lines[side] for side in (layer.rows, layer.columns))
         tally = Tally(layer, rows, columns)
-        asked = min(len(rows), ROWS)
-        for row in (number * len(rows) // asked for number in range(asked)):
-            tally.add(row, look.rows(layer, row, row + 1))
+        asked, together = min(len(rows), ROWS), TOGETHER if len(rows) > ROWS else layer.most
+        for number in range(0, asked, together):
+            row, count = number * len(rows) // asked, min(together, asked - number)
+            tally.add(row, look.rows(layer, row, row + count))
         for head, (scores, even) in enumerate(tally.scores()):
             name, strength = role(scores, even)
             about_it = {"name": f"{layer}.{head}", "role": name, "strength": strength, "scores": scores}
@@ -139,6 +141,16 @@ def heads_facts(look: Look) -> list[dict[str, Any]]:
     return measured(look) if short else roles(look)
 
 
+def first_bytes(look: Look) -> Iterator[tuple[str, bytes]]:
+    """What every page begins with: thumbnails, and of an image its pixels and where all heads look."""
+    for kind in look.kinds:
+        yield f"overview/{kind}", overview_bytes(look, kind)
+    if look.scene.image is not None:
+        yield "image/pixels", image_bytes(look)
+        for kind in look.kinds:
+            yield f"looks/{kind}", all_heads_bytes(look, kind)
+
+
 def kept(look: Look, budget: int = CELLS, vectors: int = VECTORS) -> Iterator[tuple[str, bytes]]:
     """All bytes that a document holds, by name; what does not fit is made coarser, and the page says so."""
     names = [name for name in panel_names(look) if not name.startswith("influence") or _may_ask(look)]
@@ -146,8 +158,7 @@ def kept(look: Look, budget: int = CELLS, vectors: int = VECTORS) -> Iterator[tu
     cells = sum(min(tall, SIDE) * min(wide, SIDE) for tall, wide in (panel.shape(False) for panel in panels))
     size: Bytes = 2 if 2 * cells <= budget else 1
     most = SIDE if cells <= budget else max(THUMB, int((budget / max(1, len(panels))) ** 0.5))
-    for kind in look.kinds:
-        yield f"overview/{kind}", overview_bytes(look, kind)
+    yield from first_bytes(look)
     for panel in panels:
         yield f"table/{panel.name}", whole_bytes(panel, most, size)
     left = vectors

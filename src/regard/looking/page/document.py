@@ -16,7 +16,8 @@ from typing import Any
 from regard.disk.files import json_text, read_text
 from regard.errors import InputError
 from regard.looking.look import Look
-from regard.looking.page.contents import about, heads_facts, kept, overview_bytes, written_facts
+from regard.looking.page.contents import about, first_bytes, heads_facts, kept, written_facts
+from regard.looking.page.images import LARGEST_FILE
 from regard.looking.page.packing import in_letters
 
 MOST_RUNS = 4
@@ -43,12 +44,9 @@ def static_document(looks: Sequence[Look], story: Mapping[str, Any] | None = Non
 def live_document(looks: Sequence[Look], token: str) -> str:
     """The same as the server hands it out: thumbnails are in it, everything else is asked for."""
     check_runs(looks)
-    blobs = {
-        f"{number}/overview/{kind}": overview_bytes(look, kind)
-        for number, look in enumerate(looks)
-        for kind in look.kinds
-    }
-    return document({"live": True, "token": token, "looks": [about(look) for look in looks]}, blobs)
+    blobs = {f"{number}/{name}": content for number, look in enumerate(looks) for name, content in first_bytes(look)}
+    facts = {"live": True, "token": token, "largest_file": LARGEST_FILE, "looks": [about(look) for look in looks]}
+    return document(facts, blobs)
 
 
 def check_runs(looks: Sequence[Look]) -> None:

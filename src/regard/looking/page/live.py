@@ -6,14 +6,17 @@ from dataclasses import asdict
 from threading import Lock
 from typing import Any
 
+from regard.datasets.images.picture import open_picture
 from regard.errors import InputError
 from regard.looking.look import Look, gather
 from regard.looking.page.contents import about, heads_facts, overview_bytes, table_bytes, written_facts
+from regard.looking.page.images import all_heads_bytes, image_bytes, looked_at_bytes
 from regard.looking.page.reckoning import reckon
 
 BRANCHES = 32  # looks that are kept to go back to
 MOST_TOKENS = 100  # written behind a branch
 MOST_HEADS = 2000  # switched off at once
+LONGEST = 200  # letters of an image's name
 
 
 class Live:
@@ -35,6 +38,8 @@ class Live:
             return overview_bytes(held, name)
         if what == "vectors":
             return reckon(held, name).content()
+        if held.scene.image is not None and (what == "looks" or (what, name) == ("image", "pixels")):
+            return _in_image(held, what, name, part)
         if what != "table":
             raise InputError(f"{what}/{name}: nothing here has this name")
         panel = held.panel(name)
@@ -56,13 +61,13 @@ class Live:
         raise InputError(f"{what}: nothing here has this name")
 
     def act(self, look: int, what: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Write another token at a step, go back, or switch heads off."""
+        """Write another token at a step, look at another image or for another class, go back, or switch heads off."""
         with self._lock:
             branches = self._at(look)
             if what == "without":
                 return asdict(branches[-1].without(*_names(given)))
-            if what == "force":
-                branches.append(_forced(branches[-1], given))
+            if what in CHANGES:
+                branches.append(CHANGES[what](branches[-1], given))
                 del branches[1 : max(1, len(branches) - BRANCHES)]
             elif what == "undo":
                 del branches[max(1, len(branches) - 1) :]
@@ -89,6 +94,38 @@ def _forced(look: Look, given: Mapping[str, Any]) -> Look:
     begun = piece.inputs[-1][0, : step + 1].tolist()
     before = begun[1:] if "source" in piece.sizes else begun  # a translation begins behind its first token
     return gather(scene.retold([*before, token], tokens), look.about)
+
+
+def _pictured(look: Look, given: Mapping[str, Any]) -> Look:
+    """Another image, of which somebody sent the file."""
+    image, content = look.scene.image, given.get("content")
+    if image is None or not isinstance(content, bytes):
+        raise InputError("this run reads no images")
+    name = str(given.get("name", ""))[:LONGEST] or "the image"
+    return gather(image.other(open_picture(content, name), name, None), look.about)
+
+
+def _classed(look: Look, given: Mapping[str, Any]) -> Look:
+    """The same image as if another class had been said."""
+    image = look.scene.image
+    if image is None:
+        raise InputError("this run says no class")
+    chosen = _whole(given, "id", int(look.scene.model.head.out_features) - 1)
+    return gather(image.other(None, look.scene.read, chosen), look.about)
+
+
+CHANGES = {"force": _forced, "picture": _pictured, "class": _classed}
+
+
+def _in_image(look: Look, what: str, name: str, part: Mapping[str, str]) -> bytes:
+    if what == "image":
+        return image_bytes(look)
+    if name not in look.kinds:
+        raise InputError(f"{what}/{name}: nothing here has this name")
+    size = len(look.scene.lines["source"])
+    if "columns" in part:
+        return looked_at_bytes(look, name, _window(part["columns"], size))
+    return all_heads_bytes(look, name, _window(part["rows"], size) if "rows" in part else None)
 
 
 def _whole(given: Mapping[str, Any], name: str, most: int) -> int:

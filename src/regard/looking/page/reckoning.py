@@ -72,7 +72,7 @@ def _of(look: Look, layer: Layer, head: int) -> Reckoned:
 
 def _slopes(look: Look, layer: Layer) -> Tensor | None:
     """What distance costs each head; positions are known to the stack, and only where a side looks at itself."""
-    stack = look.scene.model.get_submodule(layer.name.partition(".")[0])
+    stack = look.scene.model.get_submodule(layer.name.rpartition(".layers.")[0])
     if layer.rows != layer.columns or not isinstance(stack, TransformerEncoder | TransformerDecoder):
         return None
     slopes: Tensor | None = stack.positions.slopes(layer.heads)

@@ -16,6 +16,7 @@ from regard.disk.files import json_text
 from regard.disk.parsing import json_value
 from regard.errors import InputError
 from regard.looking.page.document import live_document
+from regard.looking.page.images import LARGEST_FILE
 from regard.looking.page.live import Live
 
 HOME = "127.0.0.1"
@@ -82,7 +83,7 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, method: str) -> None:
         body = self._body()
         if body is None:
-            return self._say(HTTPStatus.BAD_REQUEST, "too much, or of unknown size")
+            return self._say(HTTPStatus.BAD_REQUEST, f"too much (images: {LARGEST_FILE >> 20} MiB), or of unknown size")
         if self.headers.get("Host") not in self.server.names:
             return self._say(HTTPStatus.FORBIDDEN, "this page is for this machine alone")
         try:
@@ -101,13 +102,20 @@ class Handler(BaseHTTPRequestHandler):
         found = PATH.fullmatch(asked.path)
         if found is None or (found[1] == "do") != (method == "POST"):
             return self._say(HTTPStatus.NOT_FOUND, "nothing here")
-        if not secrets.compare_digest(self.headers.get("X-Regard", "").encode(), self.server.token.encode()):
+        if not self._known():
             return self._say(HTTPStatus.FORBIDDEN, "this page is of an earlier start; load it again")
         if found[1] == "bytes":
             part = dict(parse_qsl(asked.query, max_num_fields=4))
             content = self.server.live.numbers(int(found[2]), found[3], found[4] or "", part)
             return self._send(content, "application/octet-stream")
+        if found[3] == "picture" and method == "POST":
+            name = dict(parse_qsl(asked.query, max_num_fields=4)).get("name", "")
+            return self._json(self.server.live.act(int(found[2]), "picture", {"content": body, "name": name}))
         return self._told(int(found[2]), found[3], body if method == "POST" else None)
+
+    def _known(self) -> bool:
+        """Whether it comes from the page that was handed out here."""
+        return secrets.compare_digest(self.headers.get("X-Regard", "").encode(), self.server.token.encode())
 
     def _told(self, look: int, what: str, body: bytes | None) -> None:
         if body is None:
@@ -118,8 +126,11 @@ class Handler(BaseHTTPRequestHandler):
         return self._json(self.server.live.act(look, what, given))
 
     def _body(self) -> bytes | None:
+        """What is sent; much of it only by the page itself, which is known before anything is read."""
         size = self.headers.get("Content-Length", "0")
-        if not size.isdecimal() or len(size) > 9 or int(size) > LARGEST or "Transfer-Encoding" in self.headers:
+        found = PATH.fullmatch(urlsplit(self.path).path)
+        most = LARGEST_FILE if found is not None and found[3] == "picture" and self._known() else LARGEST
+        if not size.isdecimal() or len(size) > 9 or int(size) > most or "Transfer-Encoding" in self.headers:
             self.close_connection = True
             return None
         return self.rfile.read(int(size))

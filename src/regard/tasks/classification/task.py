@@ -7,9 +7,11 @@ from annotated_doc import Doc
 
 from regard.datasets.data import Report, Split
 from regard.datasets.images import Images
+from regard.datasets.images.asked import Given
 from regard.datasets.images.fit import fitting
 from regard.errors import InputError
 from regard.listener import Listener
+from regard.looking.scene import Scene
 from regard.model.assembly import ImageClassifier
 from regard.model.options import sides
 from regard.recipe import Count, Part, Share, Size, choose
@@ -18,6 +20,7 @@ from regard.tasks.classification.evaluation import ClassificationScores
 from regard.tasks.classification.examining import examined
 from regard.tasks.classification.facts import FILE, Facts
 from regard.tasks.classification.loss import classification_loss
+from regard.tasks.classification.scene import classification_scene
 from regard.tasks.images.augmentation import Augmentation
 from regard.tasks.images.batches import ImageBatch, ImageBatches
 from regard.tasks.images.options import (
@@ -131,6 +134,12 @@ class Classification(Task):
 
     def answerer(self, model: ImageClassifier, quick: bool = False) -> Classifier:
         return Classifier(model, self.facts)
+
+    def scene(self, answerer: Classifier, text: Given, target: str = "", tokens: int = 0) -> Scene:
+        """`text` names an image, or is one; `target` is a class, if not the likeliest."""
+        if tokens:
+            raise InputError("a classifier writes no tokens; leave out ", call="tokens=…", flag="--tokens")
+        return classification_scene(answerer, text, target)
 
     def evaluate(self, answerer: Classifier, exam: Exam) -> ClassificationScores | None:
         return examined(answerer, self._pixels.examined(exam, self.facts.classes), exam)

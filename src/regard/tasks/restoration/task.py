@@ -8,7 +8,9 @@ from annotated_doc import Doc
 from regard.datasets.data import Report, Split
 from regard.datasets.images import Images
 from regard.datasets.images.fit import Fit
+from regard.errors import InputError
 from regard.listener import Listener
+from regard.looking.scene import Scene
 from regard.model.assembly import ImageRestorer
 from regard.model.options import sides
 from regard.recipe import Count, Part, Size, choose
@@ -104,6 +106,13 @@ class Restoration(Task):
 
     def answerer(self, model: ImageRestorer, quick: bool = False) -> Restorer:
         return Restorer(model, self.facts, self.corruption)
+
+    def scene(self, answerer: Restorer, text: str, target: str = "", tokens: int = 0) -> Scene:
+        raise InputError(
+            "a restorer looks at all of an image and says no class, so there is nothing to look at; before and after: ",
+            call="regard.restore(run, image, show=…)",
+            flag="regard restore RUN IMAGE --show x.png",
+        )
 
     def evaluate(self, answerer: Restorer, exam: Exam) -> RestorationScores | None:
         return examined(answerer, self._pixels.examined(exam), exam)

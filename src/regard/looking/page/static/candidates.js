@@ -18,8 +18,8 @@ export function candidates(step, settings, onpick, most = 20) {
     rows.push(el("span", { class: `track${one.p ? "" : " cut"}` }, el("span", { class: "fill", style: { display: "block", width: `${(100 * one.p) / Math.max(highest, 0.25)}%` } })));
     rows.push(el("span", { class: `p${one.p ? "" : " cut"}`, text: percent(one.p) }));
   }
-  const rest = 1 - chances.filter((one) => one.id !== null).reduce((sum, one) => sum + one.p, 0);
-  const others = chances.filter((one) => one.id === null).reduce((sum, one) => sum + one.count * one.kept, 0);
+  const left = chances.filter((one) => !shown.includes(one)), rest = left.reduce((sum, one) => sum + one.p, 0);
+  const others = left.reduce((sum, one) => sum + one.count * one.kept, 0);
   const more = others > 0.5 ? el("p", { class: "note", text: `${Math.round(others).toLocaleString("en")} others together ${percent(Math.max(0, rest))}` }) : null;
   const place = step.id !== null && step.id !== undefined && !step.ids.slice(0, most).includes(step.id)
     ? el("p", { class: "note", text: `what was written has rank ${step.rank.toLocaleString("en")}, ${percent(Math.exp(step.log_prob))}` }) : null;

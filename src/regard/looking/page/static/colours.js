@@ -1,16 +1,25 @@
-// Colours that the colour-blind can tell apart: one ramp of lightness, and blue against orange for differences.
+// Colours that the colour-blind can tell apart: ramps of lightness, and blue against orange for differences.
 
 const LIGHT = [[251, 250, 247], [214, 226, 238], [148, 186, 219], [74, 136, 190], [28, 87, 146], [9, 40, 84]];
 const DARK = [[27, 30, 35], [34, 62, 92], [41, 103, 130], [76, 152, 146], [158, 200, 140], [250, 236, 150]];
 const APART_LIGHT = [[166, 78, 16], [232, 168, 110], [248, 246, 242], [126, 176, 222], [20, 82, 148]];
 const APART_DARK = [[255, 178, 102], [158, 96, 44], [32, 35, 41], [44, 100, 158], [140, 196, 255]];
 
+const GLOW = [[20, 11, 54], [101, 21, 110], [188, 55, 84], [243, 120, 25], [250, 194, 40], [252, 255, 164]];
+
 let theme = "light";
-let tables = {};
+let tables = {}, styles = {};
 
 export function setTheme(name) {
   theme = name;
   tables = {};
+  styles = {};
+}
+
+// What the style sheet says, such as --ink; asked for once, since a browser lays out the whole page to answer.
+export function style(name) {
+  styles[name] ??= getComputedStyle(document.documentElement).getPropertyValue(name);
+  return styles[name];
 }
 
 export function isDark() {
@@ -34,6 +43,11 @@ export function ramp() {
 
 export function apart() {
   return table("apart", isDark() ? APART_DARK : APART_LIGHT);
+}
+
+// What lies over an image, which has colours of its own: the same in light and dark.
+export function glow() {
+  return table("glow", GLOW);
 }
 
 export function css(colours, share) {

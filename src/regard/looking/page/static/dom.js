@@ -55,6 +55,7 @@ export function visible(text, most = 40) {
 
 export function tip(text, event) {
   const box = document.getElementById("tip");
+  if (!text && box.hidden) return;
   box.hidden = !text;
   if (!text) return;
   box.textContent = text;

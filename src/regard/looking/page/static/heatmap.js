@@ -1,8 +1,8 @@
 // A heat map on a canvas: labels where they can be read, the largest weight of a pixel where they cannot.
-import { apart, inkOn, isDark, ramp } from "./colours.js";
+import { apart, inkOn, isDark, ramp, style } from "./colours.js";
 import { el, tip, visible } from "./dom.js";
 
-const LARGEST = 44, LEAST_LABEL = 10, LETTERS = 16;
+const LARGEST = 44, LEAST_LABEL = 10, LETTERS = 16, SOME = 120;  // labels that are measured: room is for the longest of them
 
 export function shade(value, signed) {
   return signed ? 0.5 + 0.5 * Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value))) : Math.sqrt(Math.max(0, Math.min(1, value)));
@@ -73,16 +73,16 @@ export class HeatMap {
     context.font = this.font();
     const width = (label) => context.measureText(visible(label, LETTERS)).width;
     const room = this.host.clientWidth || 640;
-    const beside = Math.min(compact ? 84 : 130, room * 0.28, Math.max(24, ...some(this.panel.rows.slice(top, bottom), 400).map(width)) + 10);
+    const beside = Math.min(compact ? 84 : 130, room * 0.28, Math.max(24, ...some(this.panel.rows.slice(top, bottom), SOME).map(width)) + 10);
     const cell = Math.min(LARGEST, (room - beside - 2) / wide);
-    const across = cell >= LEAST_LABEL || wide <= 400 ? some(this.panel.columns.slice(left, right), 400).map(width) : [20];
+    const across = cell >= LEAST_LABEL || wide <= 400 ? some(this.panel.columns.slice(left, right), SOME).map(width) : [20];
     const above = Math.min(compact ? 84 : 120, Math.max(18, ...across) * 0.87 + 12);
     const high = Math.min(LARGEST, Math.max(cell, 1 / 8), Math.max(900 / tall, wide > 400 ? cell : 11));
     return { beside, above, cell, high, tall, wide, room };
   }
 
   font() {
-    return `12.5px ${getComputedStyle(document.documentElement).getPropertyValue("--sans")}`;
+    return `12.5px ${style("--sans")}`;
   }
 
   draw(target = null, scale = window.devicePixelRatio || 1) {
@@ -169,8 +169,7 @@ export class HeatMap {
   }
 
   labels(context, size) {
-    const [top, , left] = this.window, styles = getComputedStyle(document.documentElement);
-    const ink = styles.getPropertyValue("--ink"), accent = styles.getPropertyValue("--accent");
+    const [top, , left] = this.window, ink = style("--ink"), accent = style("--accent");
     context.font = this.font();
     context.textBaseline = "middle";
     context.textAlign = "right";
@@ -192,7 +191,7 @@ export class HeatMap {
   }
 
   marks(context, size) {
-    const [top, bottom, left, right] = this.window, accent = getComputedStyle(document.documentElement).getPropertyValue("--accent");
+    const [top, bottom, left, right] = this.window, accent = style("--accent");
     context.strokeStyle = accent;
     for (const row of this.selected) {
       if (row < top || row >= bottom) continue;

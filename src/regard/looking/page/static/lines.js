@@ -1,5 +1,5 @@
 // Lines from words that ask to words that are looked at, as thick as the weight; of several heads, each in its colour.
-import { svgEl, visible } from "./dom.js";
+import { el, svgEl, visible } from "./dom.js";
 import { strongest } from "./tables.js";
 
 const MOST = 40, EACH = 12;
@@ -11,6 +11,7 @@ export function colourOf(place) {
 }
 
 export function linesOf(panel, rows, onpick, heads = [panel]) {
+  if (!rows.length && panel.table.rows > MOST) return el("p", { class: "note", text: "Click rows of the map to see their lines." });
   const asking = rows.length ? rows : [...Array(Math.min(panel.table.rows, MOST)).keys()];
   const looked = new Set(panel.columns.length <= MOST ? panel.columns.keys() : []);
   const links = [];

@@ -5,6 +5,7 @@ import { facts, forget } from "./store.js";
 import { alignmentView } from "./view-alignment.js";
 import { compareView } from "./view-compare.js";
 import { headsView } from "./view-heads.js";
+import { imageView } from "./view-image.js";
 import { nextView } from "./view-next.js";
 import { reckonedHeads, stepView } from "./view-step.js";
 
@@ -13,17 +14,18 @@ function writesOn(look) {
   return Boolean(inputs && !source);
 }
 
-// An image view has its place here: a view is a name, whether a look has it, and what draws it.
+// A view is a name, whether a look has it, and what draws it.
 const VIEWS = [
-  { name: "alignment", title: "Alignment", has: () => true, draw: alignmentView },
+  { name: "image", title: "Image", has: (look) => Boolean(facts.looks[look].image), draw: imageView },
+  { name: "alignment", title: "Alignment", has: (look) => !facts.looks[look].image, draw: alignmentView },
   { name: "heads", title: "Heads", has: (look) => facts.looks[look].layers.length > 0, draw: headsView },
   { name: "next", title: "Next token", has: (look) => writesOn(look), draw: nextView },
   { name: "step", title: "One step, with numbers", has: (look) => reckonedHeads(look).length > 0, draw: stepView },
   { name: "compare", title: "Compare", has: () => facts.looks.length > 1, draw: compareView },
 ];
 
-const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, every: false, temperature: 1, topK: 0, topP: 1, more: 8 };
-let state = { ...DEFAULTS }, drawing = 0;
+const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, every: false, temperature: 1, topK: 0, topP: 1, more: 8, from: "", back: false };
+let state = { ...DEFAULTS }, drawing = 0, topped = "";
 
 function read() {
   const given = new URLSearchParams(location.hash.slice(1)), found = { ...DEFAULTS };
@@ -36,8 +38,9 @@ function read() {
     else found[key] = text;
   }
   if (!facts.looks[found.look]) found.look = 0;
+  if (!/^\d{0,6}$/.test(found.from)) found.from = "";
   if (found.step !== null) found.step = Math.max(0, Math.round(found.step));
-  const there = VIEWS.filter((view) => view.has(found.look)), usual = facts.looks.length > 1 ? "compare" : writesOn(found.look) ? "next" : "alignment";
+  const there = VIEWS.filter((view) => view.has(found.look)), usual = facts.looks.length > 1 ? "compare" : writesOn(found.look) ? "next" : there[0].name;
   if (!there.some((view) => view.name === found.view)) found.view = there.some((view) => view.name === usual) ? usual : there[0].name;
   return found;
 }
@@ -92,7 +95,7 @@ async function draw() {
   if (mine !== drawing) return;
   const focus = document.activeElement && main.contains(document.activeElement) ? signOf(document.activeElement) : "";
   top();
-  main.replaceChildren(made.node);
+  if (main.childNodes.length !== 1 || main.firstChild !== made.node) main.replaceChildren(made.node);
   made.shown();
   if (focus) [...main.querySelectorAll("button, select, input, canvas")].find((one) => signOf(one) === focus)?.focus({ preventScroll: true });
   main.dataset.drawn = String(mine);
@@ -105,7 +108,9 @@ function signOf(one) {
 }
 
 function top() {
-  const held = facts.looks[state.look], many = facts.looks.length > 1;
+  const held = facts.looks[state.look], many = facts.looks.length > 1, sign = JSON.stringify([state.look, state.view, isDark(), held.run, held.read, held.written]);
+  if (sign === topped) return;
+  topped = sign;
   document.title = `${visible(held.read, 40)} · Regard`;
   document.getElementById("top").replaceChildren(
     el("h1", { text: "Regard" }), el("span", { class: "run", text: `${held.run} · step ${held.step} · ${held.parameters.toLocaleString("en")} parameters` }),
@@ -127,8 +132,8 @@ function told() {
 }
 
 function chooseTheme(name) {
-  setTheme(name);
   document.documentElement.dataset.theme = name;
+  setTheme(name);
   try { localStorage.setItem("regard-theme", name); } catch { /* a file may have no memory */ }
   draw();
 }
@@ -156,8 +161,8 @@ function keys(event) {
 function otherHead(by) {
   const names = facts.looks[state.look].panels.filter((name) => /^\w+\.\d+\.\d+$/.test(name));
   if (!names.length) return;
-  const at = Math.max(0, names.indexOf(state.head || names[0]));
-  page.go({ head: names[(at + by + names.length) % names.length] });
+  const at = Math.max(0, names.indexOf(state.head || names[0])), head = names[(at + by + names.length) % names.length];
+  page.go(state.view === "image" ? { head, panel: head } : { head });
 }
 
 function foot() {

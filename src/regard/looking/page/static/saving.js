@@ -1,5 +1,5 @@
 // Pictures and numbers to keep: PNG, SVG, CSV.
-import { apart, css, ramp } from "./colours.js";
+import { apart, css, ramp, style } from "./colours.js";
 import { button, el, visible } from "./dom.js";
 import { shade } from "./heatmap.js";
 
@@ -14,7 +14,7 @@ export function save(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(address), 4000);
 }
 
-function quoted(text) {
+export function quoted(text) {
   const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;  // no spreadsheet reckons with it
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
@@ -48,13 +48,12 @@ export function svgOf(panel) {
 }
 
 export function saveButtons(map, name) {
-  const paper = () => getComputedStyle(document.documentElement).getPropertyValue("--paper");
   const onPaper = () => {
     const drawn = map.draw(document.createElement("canvas"), 2), whole = document.createElement("canvas");
     whole.width = drawn.width + 32;
     whole.height = drawn.height + 32;
     const context = whole.getContext("2d");
-    context.fillStyle = paper();
+    context.fillStyle = style("--paper");
     context.fillRect(0, 0, whole.width, whole.height);
     context.drawImage(drawn, 16, 16);
     whole.toBlob((blob) => save(`${name}.png`, blob));

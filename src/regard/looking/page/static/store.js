@@ -66,6 +66,24 @@ export async function act(look, what, given) {
   return (await asked(`do/${look}/${what}`, options)).json();
 }
 
+// A file (an image) is handed over as it is.
+export async function send(look, blob, name) {
+  const options = { method: "POST", body: blob, headers: { "Content-Type": "application/octet-stream" } };
+  return (await asked(`do/${look}/picture?name=${encodeURIComponent(name.slice(0, 200))}`, options)).json();
+}
+
+// The image that a look is of: its shape, and a byte a colour.
+export function imageOf(look) {
+  const key = `${look}/decoded/image`;
+  if (kept.has(key)) return kept.get(key);
+  const found = bytes(look, "image/pixels").then((buffer) => {
+    const [height, width, channels] = new Uint32Array(buffer, 0, 3);
+    return { height, width, channels, pixels: new Uint8Array(buffer, 12) };
+  });
+  found.catch(() => kept.delete(key));
+  return remember(key, found);
+}
+
 // A table of weights, as numbers: one a cell.
 export class Table {
   constructor(rows, columns, stride, values) {

@@ -10,8 +10,11 @@ import { exactly, saveButtons2 } from "./view-alignment.js";
 const ROLES = {
   first: "looks at the first token (a sink)", previous: "looks at the token before", next: "looks at the token behind", self: "looks at itself",
   induction: "looks at what stood behind an earlier occurrence", duplicate: "looks at the same token elsewhere", diagonal: "follows the diagonal",
-  punctuation: "looks at marks of punctuation", special: "looks at tokens that are no text", local: "looks nearby", global: "looks far", broad: "looks at all alike", mixed: "no clear role",
+  punctuation: "looks at marks of punctuation", special: "looks at tokens that are no text, or no patch", row: "looks along its row of patches", column: "looks along its column of patches", local: "looks nearby", global: "looks far", broad: "looks at all alike", mixed: "no clear role",
 };
+
+const NONE = [], PAUSE = 600;
+let waiting = 0;
 
 export async function headsView(page) {
   const { look, words } = page.state, kinds = kindsOf(look);
@@ -24,11 +27,34 @@ export async function headsView(page) {
   const rows = page.state.rows.filter((row) => row < shown.table.rows);
   const map = new HeatMap({ label: `${shown.name}: heat map`, refine: closer, onselect: (row) => page.go({ rows: rows.includes(row) ? rows.filter((one) => one !== row) : [...rows, row] }) });
   const mates = page.state.every && !other ? await Promise.all(ofLayer(look, name).map((one) => labelled(look, one, words))) : [];
-  const left = el("div", {}, grid(page, kind, kinds, small, name, measured), large(page, shown, map, rows));
-  const right = el("div", {}, aboutHead(page, name, measured), lookedAt(shown, rows), el("div", { class: "card lines" },
+  const big = large(page, shown, map, rows), right = el("div", {}, aboutHead(page, name, measured), lookedAt(shown, rows), el("div", { class: "card lines" },
     el("h2", { text: rows.length ? `Lines of ${rows.length} ${rows.length === 1 ? "row" : "rows"}` : "Lines" }), coloured(page, name, mates),
     linesOf(shown, rows, (row) => map.options.onselect(row), mates.length ? mates : [shown])));
-  return { node: el("div", { class: "columns" }, left, right), shown: () => map.show(shown, rows) };
+  return laid(page, { kind, kinds, small, name, measured }, big, right, () => map.show(shown, rows));
+}
+
+// Thumbnails stay where they are while heads are switched: to lay out a hundred of them anew is what would take longest.
+let standing = null;
+
+function laid(page, what, big, right, then) {
+  const { look, sort, off, other } = page.state, key = JSON.stringify([look, what.kind, sort, off, other, isDark()]);
+  const same = standing && standing.key === key && standing.small === what.small && standing.measured === what.measured && standing.node.isConnected ? standing : null;
+  if (!same) {
+    const node = el("div", { class: "columns" }, el("div", {}, grid(page, what.kind, what.kinds, what.small, what.name, what.measured), big), right);
+    standing = { key, small: what.small, measured: what.measured, node, big, right };
+    return { node, shown: then };
+  }
+  const shown = () => {
+    for (const one of same.node.querySelectorAll(".grid [data-head]")) {
+      const pressed = String(one.dataset.head === what.name);
+      if (one.getAttribute("aria-pressed") !== pressed) one.setAttribute("aria-pressed", pressed);
+    }
+    same.big.replaceWith(big);
+    same.right.replaceWith(right);
+    Object.assign(same, { big, right });
+    then();
+  };
+  return { node: same.node, shown };
 }
 
 function ofLayer(look, name) {
@@ -43,12 +69,13 @@ function coloured(page, name, mates) {
   return bar;
 }
 
-// Roles are asked for once; a live page draws before it knows them.
+// Roles are asked for once, when nothing was clicked for a while: to find them takes longer than to draw a head.
 async function heldHeads(look) {
   const held = facts.looks[look];
-  if (held.heads || !facts.live) return held.heads || [];
-  if (!held.asking) held.asking = json(look, "heads").then((found) => { held.heads = found; window.dispatchEvent(new Event("again")); }, () => { held.heads = []; });
-  return [];
+  if (held.heads || !facts.live) return held.heads || NONE;
+  clearTimeout(waiting);
+  if (!held.asking) waiting = setTimeout(() => { held.asking = json(look, "heads").then((found) => { held.heads = found; window.dispatchEvent(new Event("again")); }, () => { held.heads = NONE; }); }, PAUSE);
+  return NONE;
 }
 
 function grid(page, kind, kinds, small, name, measured) {
@@ -131,7 +158,7 @@ function aboutHead(page, name, measured) {
   const add = (label, text) => list.append(el("dt", { text: label }), el("dd", { text }));
   if (one) {
     add("role", `${one.role}: ${ROLES[one.role] || ""}`);
-    for (const [score, value] of Object.entries(one.scores)) if (value !== null && (value > 0.05 || score === "entropy")) add(score, score === "entropy" ? `${value.toFixed(2)} bits` : score === "distance" ? `${value.toFixed(1)} tokens` : value.toFixed(2));
+    for (const [score, value] of Object.entries(one.scores)) if (value !== null && (value > 0.05 || score === "entropy")) add(score, score === "entropy" ? `${value.toFixed(2)} bits` : score === "distance" ? `${value.toFixed(1)} ${facts.looks[look].image ? "patches" : "tokens"}` : value.toFixed(2));
     if (one.loss !== undefined) add("without it", `loss ${one.loss >= 0 ? "+" : "−"}${Math.abs(one.loss).toFixed(3)} nats a token, ${one.changed} tokens change`);
     if (one.of > one.rows) add("measured", `in ${one.rows} of ${one.of.toLocaleString("en")} rows, evenly chosen`);
     if (one.like) add("most like it", `${one.like[0]} (${one.like[1].toFixed(2)} of the weight shared)`);
