@@ -12,7 +12,7 @@ from small_images import EVERYTHING, put, recipe
 from test_parallel import slow, two
 from toyruns import FILES, fingerprint, killed, tensors, until, whole
 
-from regard.errors import RecipeError
+from regard.errors import FailedError, RecipeError
 from regard.training.events import Event, Step, Validated
 
 
@@ -64,6 +64,20 @@ def test_running_statistics_are_saved_and_averaged_and_gone_on_with(images: Path
     mean = counters[0].replace("num_batches_tracked", "running_mean")
     assert weights[mean].abs().max() > 0
     assert not torch.equal(weights[mean], state[f"weights/{mean}"])  # the one is averaged, the other goes on
+
+
+def test_who_has_too_little_memory_is_told_what_makes_batches_smaller(
+    images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+    monkeypatch.setattr("regard.training.learner.Learner._gradients", full)
+    said = (
+        r"^step 0: not enough memory for a batch of 10 images; all before is saved\na smaller task\.batch_images needs"
+    )
+    with pytest.raises(FailedError, match=said):
+        whole(table(images, "vit"), tmp_path / "run")
 
 
 @slow
