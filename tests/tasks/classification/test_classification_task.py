@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from heard import Heard
 from small_images import BODIES, CLASSES, drawn, prepared, put, recipe
+from torch import nn
 
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT
@@ -192,6 +193,23 @@ def test_an_exam_on_other_images_goes_by_the_names_of_classes(tmp_path: Path) ->
     assert found.images == 7
     assert sorted(found.labels.tolist()) == [1, 1, 2, 2, 2, 2, 2]
     assert any("1 of a class that is not learnt" in line for line in heard.said)
+
+
+def test_in_use_norms_are_part_of_convolutions_and_the_answers_the_same(tmp_path: Path) -> None:
+    """A validation while training looks at the model itself, which goes on learning."""
+    task, model = prepared(put(tmp_path / "data"), "resnet")
+    for number in range(20):  # so that the norms have something to say
+        task.loss(model.train(), task.batches(1)[number])
+    model.eval()
+    used, watched = task.answerer(model), task.answerer(model, quick=True)
+    assert watched.model is model
+    kinds = [{type(part) for part in one.modules()} for one in (model, used.model)]
+    assert nn.BatchNorm2d in kinds[0] - kinds[1]
+    images = torch.from_numpy(np.stack([used.fitted(drawn(kind, 7)) for kind in CLASSES]))
+    torch.testing.assert_close(used.log_probabilities(images), watched.log_probabilities(images), rtol=1e-4, atol=1e-5)
+    assert used.look(drawn("up", 7)).maps
+    task, model = prepared(put(tmp_path / "data"), "vit")
+    assert task.answerer(model).model is model  # nothing to fold
 
 
 def test_nothing_that_it_knows_is_refused(tmp_path: Path) -> None:

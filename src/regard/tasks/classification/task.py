@@ -12,6 +12,7 @@ from regard.errors import InputError
 from regard.listener import Listener
 from regard.model.assembly import ImageClassifier
 from regard.model.options import sides
+from regard.model.vision import folded
 from regard.recipe import Count, Part, Share, Size, choose
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.evaluation import ClassificationScores
@@ -130,7 +131,7 @@ class Classification(Task):
     # --- use --------------------------------------------------------------------------------------------------------
 
     def answerer(self, model: ImageClassifier, quick: bool = False) -> Classifier:
-        return Classifier(model, self.facts)
+        return Classifier(model if quick else folded(model), self.facts)
 
     def evaluate(self, answerer: Classifier, exam: Exam) -> ClassificationScores | None:
         return examined(answerer, self._pixels.examined(exam, self.facts.classes), exam)

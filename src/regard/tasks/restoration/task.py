@@ -11,6 +11,7 @@ from regard.datasets.images.fit import Fit
 from regard.listener import Listener
 from regard.model.assembly import ImageRestorer
 from regard.model.options import sides
+from regard.model.vision import folded
 from regard.recipe import Count, Part, Size, choose
 from regard.tasks.images.augmentation import Augmentation
 from regard.tasks.images.batches import ImageBatches
@@ -103,7 +104,7 @@ class Restoration(Task):
     # --- use --------------------------------------------------------------------------------------------------------
 
     def answerer(self, model: ImageRestorer, quick: bool = False) -> Restorer:
-        return Restorer(model, self.facts, self.corruption)
+        return Restorer(model if quick else folded(model), self.facts, self.corruption)
 
     def evaluate(self, answerer: Restorer, exam: Exam) -> RestorationScores | None:
         return examined(answerer, self._pixels.examined(exam), exam)
