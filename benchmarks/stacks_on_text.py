@@ -6,20 +6,15 @@ the end there are a table and curves (OUT/curves.png). Needs an idle machine.
 """
 
 import json
-import os
-import subprocess
-import sys
-import threading
 import time
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from statistics import mean
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from abreast import Results, Row, log, regard, speed, train
 from regard.commands.show import columns, console
-from regard.errors import FailedError
 from shown import run
 
 RECURRENT = ["task.carry_state=true", "training.optimizer.kind=adamw", "training.optimizer.learning_rate=0.003"]
@@ -31,7 +26,6 @@ ROWS: dict[str, list[str]] = {
     "lstm": ["model.decoder={kind='recurrent',cell='lstm',layers=2,dropout=0.2}", "model.width=448", *RECURRENT],
     "gru": ["model.decoder={kind='recurrent',cell='gru',layers=2,dropout=0.2}", "model.width=512", *RECURRENT],
 }
-CALIBRATION = 30  # steps to measure a row's speed with
 
 
 def main(
@@ -43,69 +37,32 @@ def main(
     abreast: Annotated[int, typer.Option(min=1, help="Rows at a time, a thread each.")] = 2,
 ) -> None:
     """Held-out loss of each stack after the same time."""
-    out.mkdir(parents=True, exist_ok=True)
+    results = Results(out)
     base = [recipe, "data.kind=text", f"data.train={text.resolve()}", "data.valid_share=0.1"]
-    there = {(row["name"], row["seed"]) for row in _results(out)}
-    waiting: SimpleQueue[tuple[str, int]] = SimpleQueue()
-    for seed in range(1, seeds + 1):
-        for name in ROWS:
-            if (name, seed) not in there:
-                waiting.put((name, seed))
-    workers = [threading.Thread(target=_work, args=(waiting, base, out, minutes)) for _ in range(abreast)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    _show(_results(out))
-    _draw(out, _results(out))
+
+    def trained(row: Row) -> Row:
+        name, seed = row["name"], row["seed"]
+        words = [*base, *ROWS[name], f"training.seed={seed}"]
+        return _trained(words, out / f"{name}-{seed}", minutes)
+
+    wanted = [{"name": name, "seed": seed} for seed in range(1, seeds + 1) for name in ROWS]
+    results.work(wanted, trained, abreast)
+    _show(results.rows())
+    _draw(out, results.rows())
 
 
-def _work(waiting: "SimpleQueue[tuple[str, int]]", base: list[str], out: Path, minutes: float) -> None:
-    while True:
-        try:
-            name, seed = waiting.get_nowait()
-        except Empty:
-            return
-        row = _row([*base, *ROWS[name], f"training.seed={seed}"], out / f"{name}-{seed}", minutes)
-        with (out / "results.jsonl").open("a") as file:
-            file.write(json.dumps({"name": name, "seed": seed, **row}) + "\n")
-
-
-def _row(words: list[str], folder: Path, minutes: float) -> dict[str, Any]:
-    trial = folder.with_name(f"{folder.name}-speed")
-    _regard("train", *words, f"training.steps={CALIBRATION}", "--out", str(trial), "--quiet")
-    first, *_, last = (line for line in _log(trial) if "loss" in line)
-    speed = (last["step"] - first["step"]) / (last["seconds"] - first["seconds"])
-    steps = max(50, int(60 * minutes * speed))
+def _trained(words: list[str], folder: Path, minutes: float) -> Row:
+    steps = max(50, int(60 * minutes * speed(words, folder.with_name(f"{folder.name}-speed"))))
     began = time.perf_counter()
     often = f"training.checkpoints.validate_every={max(1, steps // 10)}"
-    _regard("train", *words, f"training.steps={steps}", often, "--out", str(folder), "--quiet")
+    train([*words, f"training.steps={steps}", often], folder)
     took = time.perf_counter() - began
-    scores = json.loads(_regard("evaluate", str(folder), "--json"))["scores"]
+    scores = json.loads(regard("evaluate", str(folder), "--json"))["scores"]
     facts = json.loads((folder / "run.json").read_text())
     return {"loss": scores["loss"], "steps": steps, "seconds": took, "parameters": facts["parameters"]}
 
 
-def _regard(*words: str) -> str:
-    command = [sys.executable, "-m", "regard", *words]
-    done = subprocess.run(
-        command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise FailedError(f"regard {' '.join(words)}: {done.stderr[-600:]}")
-    return done.stdout
-
-
-def _log(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-
-
-def _results(out: Path) -> list[dict[str, Any]]:
-    file = out / "results.jsonl"
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
-
-
-def _show(rows: list[dict[str, Any]]) -> None:
+def _show(rows: list[Row]) -> None:
     table = columns("", " parameters", " steps", " minutes", " held-out loss", " least", " most", " seeds")
     for name in ROWS:
         found = [row for row in rows if row["name"] == name]
@@ -117,7 +74,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _draw(out: Path, rows: list[dict[str, Any]]) -> None:
+def _draw(out: Path, rows: list[Row]) -> None:
     """Held-out loss over time, the first seed of each row."""
     from matplotlib.figure import Figure
 
@@ -125,7 +82,7 @@ def _draw(out: Path, rows: list[dict[str, Any]]) -> None:
     axes = figure.subplots()
     for name in ROWS:
         if any(row["name"] == name and row["seed"] == 1 for row in rows):
-            seen = [line for line in _log(out / f"{name}-1") if "valid" in line]
+            seen = [line for line in log(out / f"{name}-1") if "valid" in line]
             axes.plot([line["seconds"] / 60 for line in seen], [line["valid"]["loss"] for line in seen], label=name)
     axes.set(xlabel="minutes on one thread", ylabel="held-out loss (nats per character)")
     axes.legend()
