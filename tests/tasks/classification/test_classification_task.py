@@ -65,6 +65,30 @@ def test_what_is_said_of_pixels_is_taken(tmp_path: Path) -> None:
         prepared(put(tmp_path / "data"), task={"mean": [0.5]})
 
 
+def test_pixels_are_shuffled_after_images_are_varied_and_wherever_they_are_looked_at(tmp_path: Path) -> None:
+    """Shifted first and shuffled then: a shift of shuffled pixels would be no shift of what they show."""
+    folder, augmentation = put(tmp_path / "data"), {"crop_padding": 2, "flip": 0.5}
+    (plain, _), (task, model) = (
+        prepared(folder, "resnet", task={"shuffle_pixels": number}, augmentation=augmentation) for number in (0, 7)
+    )
+    seen = []
+    model.train().register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    task.loss(model, task.batches(1)[0])
+    plain.loss(model, plain.batches(1)[0])
+    assert torch.equal(seen[0], task.facts.arranged(seen[1]))
+    assert not torch.equal(*seen)
+    image = drawn("up", 3)
+    task.answerer(model, quick=True).classify([image])
+    plain.answerer(model, quick=True).classify([image])
+    assert torch.equal(seen[2], task.facts.arranged(seen[3]))
+    look = task.answerer(model).look(image)
+    fitted = torch.from_numpy(task.answerer(model).fitted(image))
+    assert torch.equal(torch.from_numpy(look.image).permute(2, 0, 1), task.facts.arranged(fitted))
+    again = prepared(folder)[0]
+    again.follow(task.files())
+    assert again.shuffle_pixels == 7
+
+
 @pytest.mark.parametrize("body", BODIES)
 def test_every_body_learns_with_the_plain_loss(body: str, tmp_path: Path) -> None:
     task, model = prepared(put(tmp_path / "data"), body)
