@@ -102,17 +102,18 @@ def _trained(row: Row, base: list[str], out: Path, steps: int) -> Row:
 
 
 def _show(rows: list[Row]) -> None:
-    table = columns("", " parameters", " images", " epochs", " minutes", " accuracy", " least", " most", " seeds")
+    table = columns("", " images", " epochs", " minutes", " accuracy", " least", " most", " seeds")
     for name, shuffled in ((name, shuffled) for shuffled in (False, True) for name in MODELS):
         for count in sorted({row["images"] for row in rows}):
             found = [row for row in rows if _is(row, name, shuffled, count)]
             if found:
+                facts = [f"{count:,}", f"{found[0]['epochs']:.1f}", f"{mean(row['seconds'] for row in found) / 60:.1f}"]
                 right = [row["accuracy"] for row in found]
-                facts = [f"{found[0]['parameters']:,}", f"{count:,}", f"{mean(row['epochs'] for row in found):.1f}"]
-                facts += [f"{mean(row['seconds'] for row in found) / 60:.1f}"]
                 scores = [f"{kind(right):.1f} %" for kind in (mean, min, max)]
                 table.add_row(f"{name}{', shuffled' if shuffled else ''}", *facts, *scores, str(len(found)))
     console.print(table)
+    sizes = {row["model"]: row["parameters"] for row in rows}
+    console.print(", ".join(f"{name} {count:,}" for name, count in sizes.items()), "parameters")
 
 
 def _draw(path: Path, rows: list[Row]) -> None:
@@ -130,8 +131,8 @@ def _draw(path: Path, rows: list[Row]) -> None:
                 if any(_is(row, name, shuffled, count) for row in rows)
             }
             said = f"{name}{', pixels shuffled' if shuffled else ''}"
-            style = {"color": f"C{place}", "linestyle": "--" if shuffled else "-", "marker": "o"}
-            axes.plot(list(points), [mean(each) for each in points.values()], label=said, **style)
+            means, line = [mean(each) for each in points.values()], "--" if shuffled else "-"
+            axes.plot(list(points), means, label=said, color=f"C{place}", linestyle=line, marker="o")
     axes.set(xscale="log", xlabel="training images", ylabel="accuracy on test images (%)")
     axes.set_xticks(counts, [f"{count:,}" for count in counts])
     axes.minorticks_off()
