@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.allocator import keep_memory
 from regard.model.build import build
 from regard.model.quantize import quantize
-from regard.model.vision.fold import fold
+from regard.model.vision.fold import folded
 
 Work = Callable[[], int]
 STEPS, BATCHES = 2, 4  # of a turn: of training, of classifying
@@ -50,8 +50,7 @@ def prepare_regard(shape: Shape, learning: bool, int8: bool = False) -> Work:
     keep_memory()
     model = build({"model": _recipe(shape)})
     if not learning:
-        model.eval()
-        fold(model)
+        model = folded(model.eval())
     if int8:
         quantize(model)
     return _work(model, model, shape, learning)

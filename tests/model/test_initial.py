@@ -13,6 +13,7 @@ from regard.model.mechanism import Block, Mechanism
 
 SMALL = ("model.width=64", "model.vocab_size=100", "model.decoder.layers=2")
 TEXT = ("model.source_vocab_size=200", "model.target_vocab_size=200")
+PATCHES = ("model.body.stem=patches", "model.body.pooling=cls", "model.body.encoder.positions.limit=65")
 RECIPES: dict[str, tuple[tuple[str, ...], float]] = {
     "numbers-gru": (TEXT, 8.4173),
     "seq2seq-lstm": (TEXT, -39.3149),
@@ -23,7 +24,7 @@ RECIPES: dict[str, tuple[tuple[str, ...], float]] = {
     "mixtral": (("model.vocab_size=100", "model.decoder.layers=1"), -6.1932),
     "gpt-linear": (("model.vocab_size=100", "model.decoder.layers=2"), -68.5705),
     "resnet": ((), 45.6878),
-    "vit-32": ((), 1.6640),
+    "vit-32": (PATCHES, 1.6640),
 }
 
 

@@ -1,6 +1,6 @@
 """Kill -9 a training run again and again, go on with it each time, and see whether anything was lost.
 
-    python tests/slow/kills.py [--kills 150] [--pairs 50] [--writes 60] [--results kills.jsonl]
+    python tests/slow/kills.py [--kills 150] [--pairs 50] [--writes 60] [--only images] [--results kills.jsonl]
 
 Every stack is trained undisturbed once, then killed at random moments, some of them inside a write (something
 called `.part` is left behind, or it is not counted as one) and some while it is made or gone on with. After each kill
@@ -25,6 +25,7 @@ import tomli_w
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is there: a process with threads cannot be forked
 
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "training")]
+import small_images
 from attack.forked import Forked
 from ledger import Ledger
 from toyruns import STACKS, fingerprint, recipe
@@ -39,8 +40,9 @@ WRITERS = {
     "gpt": {"kind": "transformer", "layers": 1, "attention": HEADS, "dropout": 0.1},
     "lstm-carried": {"kind": "recurrent", "cell": "lstm", "dropout": 0.1},
 }
-ALONE = (*STACKS, *WRITERS)
-TOGETHER = ("gru-additive", "transformer", "convolution", "gpt", "lstm-carried")
+CLASSIFIERS = {"images-vit": "vit", "images-resnet": "resnet"}
+ALONE = (*STACKS, *WRITERS, *CLASSIFIERS)
+TOGETHER = ("gru-additive", "transformer", "convolution", "gpt", "lstm-carried", *CLASSIFIERS)
 TEXT = "".join(f"The {n % 7}th fox says {n * n}: yes, no, 한국 or ö?\n" + "\n" * (n % 5 == 0) for n in range(400))
 
 
@@ -53,7 +55,7 @@ class Victim:
         self.file = folder / f"{stack}.toml"
         folder.mkdir(parents=True)
         said = {"steps": STEPS, "save_every": EVERY, "validate_every": 4 * EVERY, "ema": 0.9, "keep": 2}
-        table = recipe("elman" if stack in WRITERS else stack, dropout=0.1, **said)
+        table = recipe(stack if stack in STACKS else "elman", dropout=0.1, **said)
         if stack in WRITERS:
             (folder / "text.txt").write_text(TEXT)
             table |= {
@@ -63,6 +65,10 @@ class Victim:
                 "model": {"kind": "language_model", "width": 16, "decoder": WRITERS[stack]},
                 "decoding": {"kind": "sample"},
             }
+        if stack in CLASSIFIERS:  # all that chance does to images, averages, and norms that count batches
+            images, varied = small_images.put(folder / "images"), small_images.EVERYTHING
+            training = {"training": table["training"]}
+            table = small_images.recipe(images, CLASSIFIERS[stack], augmentation=varied) | training
         self.file.write_text(tomli_w.dumps(table))
 
     def start(self, name: str) -> "subprocess.Popen[bytes] | Forked":
@@ -184,11 +190,12 @@ def shares(total: int, among: int) -> list[int]:
     return [total // among + (index < total % among) for index in range(among)]
 
 
-def main(kills: int, writes: int, pairs: int, place: Path, ledger: Ledger) -> None:
+def main(kills: int, writes: int, pairs: int, place: Path, ledger: Ledger, only: str = "") -> None:
     """Spread the kills over the stacks, first alone and then for two processes; tell the counts after each."""
     both = kills + pairs
     inside = [writes * kills // both, writes - writes * kills // both]
-    for processes, stacks, some, within in ((1, ALONE, kills, inside[0]), (2, TOGETHER, pairs, inside[1])):
+    for processes, known, some, within in ((1, ALONE, kills, inside[0]), (2, TOGETHER, pairs, inside[1])):
+        stacks = [stack for stack in known if only in stack]
         many = len(stacks)
         for index, (stack, share, held) in enumerate(
             zip(stacks, shares(some, many), shares(within, many), strict=True)
@@ -204,10 +211,11 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=150)
     parser.add_argument("--writes", type=int, default=60)
     parser.add_argument("--pairs", type=int, default=50)
+    parser.add_argument("--only", default="", help="stacks with this in their names: images, say")
     parser.add_argument("--results", type=Path, default=None)
     told = parser.parse_args()
     found = Ledger(told.results)
     with tempfile.TemporaryDirectory() as folder:
-        main(told.kills, told.writes, told.pairs, Path(folder), found)
+        main(told.kills, told.writes, told.pairs, Path(folder), found, told.only)
     print(found, *found.wrong(), sep="\n")
     sys.exit(bool(found.wrong()))

@@ -1,6 +1,7 @@
 """Runs on images: cut short and gone on with to the bit, in one process and in two, and begun from one another."""
 
 import shutil
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from small_images import EVERYTHING, put, recipe
 from test_parallel import slow, two
 from toyruns import FILES, fingerprint, killed, tensors, until, whole
 
-from regard.errors import RecipeError
+from regard.errors import FailedError, RecipeError
 from regard.training.events import Event, Step, Validated
 
 
@@ -66,13 +67,30 @@ def test_running_statistics_are_saved_and_averaged_and_gone_on_with(images: Path
     assert not torch.equal(weights[mean], state[f"weights/{mean}"])  # the one is averaged, the other goes on
 
 
+def test_who_has_too_little_memory_is_told_what_makes_batches_smaller(
+    images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+    monkeypatch.setattr("regard.training.learner.Learner._gradients", full)
+    said = (
+        r"^step 0: not enough memory for a batch of 10 images; all before is saved\na smaller task\.batch_images needs"
+    )
+    with pytest.raises(FailedError, match=said):
+        whole(table(images, "vit"), tmp_path / "run")
+
+
 @slow
 @pytest.mark.parametrize("how", ["ddp", "fsdp"])
 def test_two_processes_learn_what_one_does_and_one_goes_on_from_two(how: str, images: Path, tmp_path: Path) -> None:
-    """Mixed images, too: what one process has may be mixed into what the other learns."""
+    """Mixed images, too: what one process has may be mixed into what the other learns. Attention has no biases: that of
+    keys changes nothing, so its gradient is what rounding leaves, and Adam makes whole steps of it."""
     import tomli_w
 
     asked = table(images, "vit")
+    asked["model"]["body"] = deepcopy(asked["model"]["body"])
+    asked["model"]["body"]["encoder"]["attention"]["bias"] = False
     file = tmp_path / "recipe.toml"
     file.write_text(tomli_w.dumps(asked))
     whole(asked, tmp_path / "one")

@@ -31,7 +31,10 @@ def told(error: Any) -> tuple[str, int]:
     if isinstance(error, OSError):
         return _system(error)
     if is_memory(error):
-        return "not enough memory; smaller batches need less: task.batch_tokens=1024, say", 1
+        return (
+            "not enough memory; training needs less with a smaller task.batch_tokens, or task.batch_images of images",
+            1,
+        )
     return _bug(error), 1
 
 

@@ -118,10 +118,11 @@ class Learner:
             if not is_memory(error):
                 raise
             self._forget()
-            largest = max(batch.size for batch in batches)
+            largest, key = max(batch.size for batch in batches), self.task.batch_option
+            smaller = f"a smaller {key} needs less" if key else "smaller batches need less"
             raise FailedError(
                 f"step {number}: not enough memory for a batch of {largest:,} {self.task.unit}; all before is saved\n"
-                "smaller batches need less, and training.accumulate makes up for it"
+                f"{smaller}, and training.accumulate makes up for it"
             ) from error
 
     def _gradients(self, number: int, batches: list[Any], predictions: int) -> Tensor:

@@ -50,6 +50,7 @@ def test_others_are_close(form: str) -> None:
         (Image.new("RGBA", (3, 2), (*RED, 0)), "PNG", [255, 255, 255]),
         (Image.new("LA", (3, 2), (100, 0)), "PNG", [255]),
         (Image.new("CMYK", (3, 2), (0, 255, 255, 0)), "TIFF", [255, 0, 0]),
+        (Image.new("CMYK", (16, 16), (0, 255, 255, 0)), "JPEG", [255, 0, 0]),
         (Image.new("YCbCr", (16, 16), (76, 85, 255)), "TIFF", [254, 0, 0]),
         (Image.fromarray(np.full((2, 3), 40000, np.uint16)), "PNG", [156]),
         (Image.fromarray(np.full((2, 3), 300, np.uint16)), "PNG", [1]),

@@ -9,7 +9,7 @@ from torch import nn
 
 from regard.model.build import build
 from regard.model.vision.blocks import PreactivationBlock
-from regard.model.vision.fold import fold
+from regard.model.vision.fold import folded
 from regard.recipe import RecipeError
 
 
@@ -51,12 +51,25 @@ def test_norm_and_relu_stand_before_each_convolution() -> None:
 def test_folded_it_says_the_same(block: str, activation: str, stem: str) -> None:
     model = used(resnet([17, 12], block=block, activation=activation, stem=stem), 17, 12)
     pixels = torch.randn(3, 2, 17, 12)
-    before, norms = model(pixels), sum(isinstance(part, nn.BatchNorm2d) for part in model.modules())
-    fold(model)
-    torch.testing.assert_close(model(pixels), before, rtol=1e-4, atol=1e-5)
-    left = sum(isinstance(part, nn.BatchNorm2d) for part in model.modules())
-    assert left == (0 if activation == "post" else 3)  # those with no convolution before them
-    assert left < norms
+    before, norms = model(pixels), _norms(model)
+    made = folded(model)
+    torch.testing.assert_close(made(pixels), before, rtol=1e-4, atol=1e-5)
+    assert _norms(made) == (0 if activation == "post" else 3)  # those with no convolution before them
+    assert _norms(model) == norms > _norms(made)
+    assert torch.equal(model(pixels), before)
+    assert made.head is model.head
+
+
+def test_folded_while_it_learns_it_goes_on_learning() -> None:
+    model = used(resnet(16), 16, 16).train()
+    model.body.stem.eval()
+    made, pixels = folded(model), torch.randn(3, 2, 16, 16)
+    assert [part.training for part in (model, model.body, model.body.stem)] == [True, True, False]
+    torch.testing.assert_close(made.eval()(pixels), model.eval()(pixels), rtol=1e-4, atol=1e-5)
+
+
+def _norms(model: nn.Module) -> int:
+    return sum(isinstance(part, nn.BatchNorm2d) for part in model.modules())
 
 
 @pytest.mark.parametrize(("stem", "side"), [("small", 16), ("large", 4)])

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from heard import Heard
 from small_images import BODIES, CLASSES, drawn, prepared, put, recipe
+from torch import nn
 
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT
@@ -62,6 +63,30 @@ def test_what_is_said_of_pixels_is_taken(tmp_path: Path) -> None:
     assert (task.facts.mean, task.facts.std) == ((0.5,) * 3, (0.25,) * 3)
     with pytest.raises(RecipeError, match=r"task: mean: 1 numbers for 3 channels"):
         prepared(put(tmp_path / "data"), task={"mean": [0.5]})
+
+
+def test_pixels_are_shuffled_after_images_are_varied_and_wherever_they_are_looked_at(tmp_path: Path) -> None:
+    """Shifted first and shuffled then: a shift of shuffled pixels would be no shift of what they show."""
+    folder, augmentation = put(tmp_path / "data"), {"crop_padding": 2, "flip": 0.5}
+    (plain, _), (task, model) = (
+        prepared(folder, "resnet", task={"shuffle_pixels": number}, augmentation=augmentation) for number in (0, 7)
+    )
+    seen = []
+    model.train().register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    task.loss(model, task.batches(1)[0])
+    plain.loss(model, plain.batches(1)[0])
+    assert torch.equal(seen[0], task.facts.arranged(seen[1]))
+    assert not torch.equal(*seen)
+    image = drawn("up", 3)
+    task.answerer(model, quick=True).classify([image])
+    plain.answerer(model, quick=True).classify([image])
+    assert torch.equal(seen[2], task.facts.arranged(seen[3]))
+    look = task.answerer(model).look(image)
+    fitted = torch.from_numpy(task.answerer(model).fitted(image))
+    assert torch.equal(torch.from_numpy(look.image).permute(2, 0, 1), task.facts.arranged(fitted))
+    again = prepared(folder)[0]
+    again.follow(task.files())
+    assert again.shuffle_pixels == 7
 
 
 @pytest.mark.parametrize("body", BODIES)
@@ -192,6 +217,23 @@ def test_an_exam_on_other_images_goes_by_the_names_of_classes(tmp_path: Path) ->
     assert found.images == 7
     assert sorted(found.labels.tolist()) == [1, 1, 2, 2, 2, 2, 2]
     assert any("1 of a class that is not learnt" in line for line in heard.said)
+
+
+def test_in_use_norms_are_part_of_convolutions_and_the_answers_the_same(tmp_path: Path) -> None:
+    """A validation while training looks at the model itself, which goes on learning."""
+    task, model = prepared(put(tmp_path / "data"), "resnet")
+    for number in range(20):  # so that the norms have something to say
+        task.loss(model.train(), task.batches(1)[number])
+    model.eval()
+    used, watched = task.answerer(model), task.answerer(model, quick=True)
+    assert watched.model is model
+    kinds = [{type(part) for part in one.modules()} for one in (model, used.model)]
+    assert nn.BatchNorm2d in kinds[0] - kinds[1]
+    images = torch.from_numpy(np.stack([used.fitted(drawn(kind, 7)) for kind in CLASSES]))
+    torch.testing.assert_close(used.log_probabilities(images), watched.log_probabilities(images), rtol=1e-4, atol=1e-5)
+    assert used.look(drawn("up", 7)).maps
+    task, model = prepared(put(tmp_path / "data"), "vit")
+    assert task.answerer(model).model is model  # nothing to fold
 
 
 def test_nothing_that_it_knows_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What a run keeps of its images: opened as written, and refused where a stranger spoilt it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,10 +19,11 @@ def test_what_is_written_is_opened() -> None:
     assert Facts(("a",), (8, 8), 1, "crop", (0.0,), (1.0,)).size == 8
 
 
-def test_old_files_without_counts_are_opened() -> None:
+def test_old_files_without_counts_or_an_order_are_opened() -> None:
     table = json.loads(FACTS.file())
-    del table["counts"]
-    assert Facts.open({FILE: json.dumps(table).encode()}).counts == ()
+    del table["counts"], table["shuffled"]
+    found = Facts.open({FILE: json.dumps(table).encode()})
+    assert (found.counts, found.shuffled) == ((), 0)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,10 @@ def test_old_files_without_counts_are_opened() -> None:
         ("counts", [1], "not those of 2 classes"),
         ("counts", [1, -1], "not those of 2 classes"),
         ("counts", {"a": 1}, "not those of 2 classes"),
+        ("shuffled", -1, "no order"),
+        ("shuffled", 2**31, "no order"),
+        ("shuffled", "1", "no order"),
+        ("shuffled", True, "no order"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_line(key: str, value: Any, said: str) -> None:
@@ -77,3 +83,17 @@ def test_pixels_are_scaled_by_channel() -> None:
     found = FACTS.normalised(images)
     torch.testing.assert_close(found[0, :, 0, 0], torch.tensor([-0.2, -0.4, -0.3]))
     torch.testing.assert_close(found[0, :, 0, 1], torch.tensor([1.8, 1.6, 0.7]))
+
+
+def test_shuffled_pixels_are_the_same_ones_in_one_order_for_all() -> None:
+    facts = replace(FACTS, shuffled=5)
+    assert Facts.open({FILE: facts.file()}) == facts
+    images = torch.randint(256, (4, 3, 8, 12), dtype=torch.uint8)
+    found = facts.normalised(images)
+    plain = FACTS.normalised(images)
+    assert not torch.equal(found, plain)
+    places = facts.arranged(torch.arange(96).view(8, 12)).flatten()
+    assert sorted(places.tolist()) == list(range(96))
+    assert torch.equal(found.flatten(2), plain.flatten(2)[:, :, places])
+    assert torch.equal(replace(FACTS, shuffled=5).normalised(images[2:]), found[2:])
+    assert not torch.equal(replace(FACTS, shuffled=6).normalised(images), found)

@@ -84,6 +84,7 @@ class Classifier:
         """Where it looks in an image (rows, columns, channels)."""
         device = next(self.model.parameters()).device
         ready = torch.from_numpy(np.array(self.fitted(image)))
+        shown = self.facts.arranged(ready).permute(1, 2, 0)
         with evaluating(self.model):
             pixels = self.facts.normalised(ready[None].to(device))
-            return looked(self.model, pixels, np.ascontiguousarray(ready.permute(1, 2, 0).numpy()))
+            return looked(self.model, pixels, np.ascontiguousarray(shown.numpy()))

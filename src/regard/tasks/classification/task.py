@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Annotated
 
 from annotated_doc import Doc
+from pydantic import Field
 
 from regard.datasets.data import Report, Split
 from regard.datasets.images import Images
@@ -14,11 +15,12 @@ from regard.listener import Listener
 from regard.looking.scene import Scene
 from regard.model.assembly import ImageClassifier
 from regard.model.options import sides
+from regard.model.vision import folded
 from regard.recipe import Count, Part, Share, Size, choose
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.evaluation import ClassificationScores
 from regard.tasks.classification.examining import examined
-from regard.tasks.classification.facts import FILE, Facts
+from regard.tasks.classification.facts import FILE, ORDERS, Facts
 from regard.tasks.classification.loss import classification_loss
 from regard.tasks.classification.scene import classification_scene
 from regard.tasks.images.augmentation import Augmentation
@@ -37,6 +39,7 @@ from regard.tasks.images.splits import Splits, named_images
 from regard.tasks.images.statistics import statistics
 from regard.tasks.task import Exam, Kept, Loss, Task
 
+Order = Annotated[int, Field(ge=0, lt=ORDERS)]
 UNEQUAL = 3  # times as many images of one class as of another, from which on it is worth a word
 
 
@@ -69,6 +72,13 @@ class Classification(Task):
         balanced: Annotated[
             bool, Doc("Whether every class is seen as often as any other, however few images it has.")
         ] = False,
+        shuffle_pixels: Annotated[
+            Order,
+            Doc(
+                "Number of an order that the pixels of every image are shuffled into, the same for all: to see what a "
+                "model owes to neighbours; 0 leaves them."
+            ),
+        ] = 0,
         mean: Mean = [],  # noqa: B006
         std: Std = [],  # noqa: B006
     ) -> None:
@@ -79,7 +89,7 @@ class Classification(Task):
         if kept is not None:  # which is what the model has learnt
             self.shape, self.channels, self.fit = self.facts.shape, self.facts.channels, self.facts.fit
         self.batch_images, self.label_smoothing, self.balanced = batch_images, label_smoothing, balanced
-        self.mean, self.std = mean, std
+        self.mean, self.std, self.shuffle_pixels = mean, std, shuffle_pixels
         known = None if kept is None else self.facts.classes
         self._pixels = Splits(self.data, self.shape, self.channels, self.fit, known)
 
@@ -105,7 +115,8 @@ class Classification(Task):
             return Facts.open(self.kept)
         pixels, _ = self._pixels["train"]
         scale = statistics(pixels, self.mean, self.std)
-        return Facts(pixels.classes, self.shape, self.channels, self.fit, *scale, tuple(pixels.counts.tolist()))
+        counts = tuple(pixels.counts.tolist())
+        return Facts(pixels.classes, self.shape, self.channels, self.fit, *scale, counts, self.shuffle_pixels)
 
     def sizes(self) -> dict[str, Size]:
         return {"classes": len(self.facts.classes), "channels": self.facts.channels, "size": self.facts.size}
@@ -120,9 +131,13 @@ class Classification(Task):
         return () if FILE in kept and Facts.open(kept).classes == self.facts.classes else ("head",)
 
     def follow(self, kept: Kept) -> None:
-        """Weights of another run want pixels scaled as they were there."""
-        if FILE in kept and not self.mean and not self.std:
-            self.mean, self.std = Facts.open(kept).scale(self.channels)
+        """Weights of another run want pixels scaled and arranged as they were there."""
+        if FILE not in kept:
+            return
+        facts = Facts.open(kept)
+        if not self.mean and not self.std:
+            self.mean, self.std = facts.scale(self.channels)
+        self.shuffle_pixels = self.shuffle_pixels or facts.shuffled
 
     def batches(self, seed: int) -> ImageBatches:
         return ImageBatches(self._pixels["train"][0], self.batch_images, seed, self.augmentation, self.balanced)
@@ -133,7 +148,7 @@ class Classification(Task):
     # --- use --------------------------------------------------------------------------------------------------------
 
     def answerer(self, model: ImageClassifier, quick: bool = False) -> Classifier:
-        return Classifier(model, self.facts)
+        return Classifier(model if quick else folded(model), self.facts)
 
     def scene(self, answerer: Classifier, text: Given, target: str = "", tokens: int = 0) -> Scene:
         """`text` names an image, or is one; `target` is a class, if not the likeliest."""

@@ -13,6 +13,7 @@ from regard.listener import Listener
 from regard.looking.scene import Scene
 from regard.model.assembly import ImageRestorer
 from regard.model.options import sides
+from regard.model.vision import folded
 from regard.recipe import Count, Part, Size, choose
 from regard.tasks.images.augmentation import Augmentation
 from regard.tasks.images.batches import ImageBatches
@@ -105,7 +106,7 @@ class Restoration(Task):
     # --- use --------------------------------------------------------------------------------------------------------
 
     def answerer(self, model: ImageRestorer, quick: bool = False) -> Restorer:
-        return Restorer(model, self.facts, self.corruption)
+        return Restorer(model if quick else folded(model), self.facts, self.corruption)
 
     def scene(self, answerer: Restorer, text: str, target: str = "", tokens: int = 0) -> Scene:
         raise InputError(
