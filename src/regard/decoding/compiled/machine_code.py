@@ -105,6 +105,7 @@ def features() -> dict[str, bool]:
     return found
 
 
+@cache_once
 def multiplies_eighths() -> bool:
     """Whether this processor multiplies whole numbers faster than others, as compiled products of many rows do."""
     return wanted() and columns_at_once(features()) > 0

@@ -104,5 +104,5 @@ def laid(x: Shaped[Tensor, "O *N"]) -> Shaped[Tensor, "P *M"]:
     """Outputs in panels: column by column those of a panel, the last of which is filled up with zeros."""
     width = panel_width()
     more = x.new_zeros(-len(x) % width, *x.shape[1:])
-    whole = torch.cat([x, more]).unflatten(0, (-1, width))
+    whole: Tensor = torch.cat([x, more]).unflatten(0, (-1, width))
     return (whole.transpose(1, 2) if x.ndim > 1 else whole).contiguous()

@@ -103,8 +103,8 @@ class Plan:
             return [up, *nothing, down, *nothing, *weights.matrix(mlp.route, inside.experts, width)]
         assert isinstance(mlp, Relu | Gelu | Swiglu)
         first = mlp.gate_up if isinstance(mlp, Swiglu) else mlp.up
-        down = weights.matrix(mlp.down, width, inside.hidden)
-        return [*weights.matrix(first, outputs, width), *down, *[0] * at.MATRIX]
+        both = [*weights.matrix(first, outputs, width), *weights.matrix(mlp.down, width, inside.hidden)]
+        return [*both, *[0] * at.MATRIX]
 
     def _norm(self, norm: nn.Module) -> list[int]:
         need(norm_of(norm) == self.shape.around[1:])

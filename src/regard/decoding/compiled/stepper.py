@@ -53,6 +53,10 @@ class Stepper:
         memory.advance(steps)
         return self._run(x.flatten(0, 1), rows, steps)
 
+    def forget(self) -> None:
+        """Let go of the memory of the last texts."""
+        self._past, self._packed = PastTable(self._plan), (None, None)
+
     def _check(self, tokens: Tensor, memory: Memory) -> None:
         need(len(tokens) == memory.rows > 0 and tokens.shape[1] > 0)
         need(not torch.is_grad_enabled() and not is_rounded(CPU) and self._plan.holds)

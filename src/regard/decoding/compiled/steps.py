@@ -1,5 +1,7 @@
 """Which steps are compiled: single ones of many rows at most, on a CPU, of models that are covered."""
 
+from operator import is_
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -33,7 +35,21 @@ class CompiledSteps:
         self._stepper: Stepper | None = None
         self._reader: Reader | None = None
         self._reads = True
+        self._parts = list(model.modules())
         teach(model)
+
+    @property
+    def hold(self) -> bool:
+        """Whether the model has the parts that it had, and nobody's hook on any of them."""
+        parts = list(self.model.modules())
+        same = len(parts) == len(self._parts) and all(map(is_, parts, self._parts))
+        return same and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
+
+    def rest(self) -> bool:
+        """Let go of what was written last; whether any steps were compiled, which others may want to go on with."""
+        if self._stepper is not None:
+            self._stepper.forget()
+        return self._stepper is not None
 
     def step(self, tokens: Int[Tensor, "R T"], memory: Memory, head: nn.Module) -> Float[Tensor, "N V"] | None:
         """The logits after each of a few more tokens in every row; None, and nothing done, where it is torch's turn."""

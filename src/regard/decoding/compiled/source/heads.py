@@ -13,11 +13,11 @@ from numba.extending import intrinsic
 
 from regard.decoding.compiled.source.tiles import EIGHT, FLOAT, FUSED, LONG, SHORT, SQUARE, load, spread, store
 
-FOUR = ir.VectorType(FLOAT, 4)
 
-
-def _mixed(builder: ir.IRBuilder, one: ir.Value, other: ir.Value, places: list[int]) -> ir.Value:
-    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(SHORT, len(places)), places))
+def _added(builder: ir.IRBuilder, one: ir.Value, other: ir.Value, places: tuple[list[int], list[int]]) -> ir.Value:
+    """The lanes at some places of two vectors plus those at others."""
+    kind = ir.VectorType(SHORT, len(places[0]))
+    return builder.fadd(*(builder.shuffle_vector(one, other, ir.Constant(kind, each)) for each in places))
 
 
 @intrinsic
@@ -39,15 +39,11 @@ def score_four(
                 product = builder.fmul(asked, load(builder, builder.add(key, at), EIGHT), flags=FUSED)
                 builder.store(builder.fadd(product, builder.load(place, typ=EIGHT), flags=FUSED), place)
         found = [builder.load(place, typ=EIGHT) for place in sums]
-        even, odd = [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]
-        pairs = [
-            builder.fadd(_mixed(builder, *two, even), _mixed(builder, *two, odd)) for two in (found[:2], found[2:])
-        ]
-        low, high = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
-        halves = builder.fadd(_mixed(builder, *pairs, low), _mixed(builder, *pairs, high))
-        total = builder.fadd(
-            _mixed(builder, halves, halves, [0, 1, 2, 3]), _mixed(builder, halves, halves, [4, 5, 6, 7])
-        )
+        pairs, halves = ([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]), ([0, 1, 2, 3], [4, 5, 6, 7])
+        fours = ([0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15])
+        one, other = _added(builder, found[0], found[1], pairs), _added(builder, found[2], found[3], pairs)
+        both = _added(builder, one, other, fours)
+        total = _added(builder, both, both, halves)
         store(builder, total, out)
         return LONG(0)
 
