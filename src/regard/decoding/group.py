@@ -38,7 +38,7 @@ class Group:
         if prefix is not None:
             self._memory = prefix.memory(model, len(prompts), len(requests), device)
         else:
-            self._memory = model.start(*_padded(sources, device)) if sources else model.start(rows=len(prompts))
+            self._memory = steps.start(*_padded(sources, device)) if sources else model.start(rows=len(prompts))
         self._fresh = True
 
     def __len__(self) -> int:

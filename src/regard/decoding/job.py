@@ -3,12 +3,14 @@
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from regard.decoding.checks import check_tokens
+from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.prefixes import Numbered
 from regard.decoding.request import Event, Request
 from regard.decoding.search import Active, Search
@@ -40,11 +42,22 @@ class Job:
     rows: int
     shortlist: Shortlist | None
     stopped: Callable[[], bool]
+    spare: list[CompiledSteps] = field(default_factory=list)
+    """Steps that nobody takes at the moment: to look at a model anew costs as much as some steps of one sentence."""
 
     @property
     def device(self) -> torch.device:
         """Where the model is."""
         return next(self.model.parameters()).device
+
+    def steps(self) -> CompiledSteps:
+        """Steps for one runner, until it hands them back."""
+        while self.spare:
+            with suppress(IndexError):  # another thread may be quicker
+                found = self.spare.pop()
+                if found.hold:
+                    return found
+        return CompiledSteps(self.model, self.device)
 
     def slots(self, requests: int | None = None) -> int:
         """So many requests are written at once: as many as have room for all their hypotheses.
@@ -78,6 +91,10 @@ class Line(ABC):
     def busy(self) -> bool:
         """Whether anything is left to write."""
         return bool(self._waiting) or self._writing
+
+    def end(self) -> None:
+        """Nothing more will be written: what others can use is handed back."""
+        return
 
     def add(self, requests: Iterable[Numbered]) -> None:
         """Requests with the place their events shall name."""

@@ -2,7 +2,6 @@
 
 from regard.decoding.checks import check_held
 from regard.decoding.choice import Choice
-from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.group import Group
 from regard.decoding.job import Job, Line
 from regard.decoding.prefixes import Prefix
@@ -21,11 +20,15 @@ class Runner(Line):
         self.slots = slots
         self._group: Group | None = None
         self._choice: Choice | None = None
-        self._steps = CompiledSteps(job.model, job.device)
+        self._steps = job.steps()
 
     @property
     def _writing(self) -> bool:
         return self._group is not None
+
+    def end(self) -> None:
+        if self._steps.rest():
+            self.job.spare.append(self._steps)
 
     def _step(self) -> list[Event]:
         """A step of those who join, or of all."""

@@ -32,6 +32,7 @@ def stepped(runner: Line, requests: Sequence[Numbered]) -> Iterator[Event]:
     runner.add(requests)
     while runner.busy:
         yield from runner.step()
+    runner.end()
 
 
 def side_by_side(job: Job, requests: Sequence[Numbered], count: int) -> Iterator[Event]:
@@ -48,6 +49,7 @@ def side_by_side(job: Job, requests: Sequence[Numbered], count: int) -> Iterator
             runner.add(share)
             while runner.busy:
                 events.put(runner.step())
+            runner.end()
             events.put(None)
         except BaseException as error:
             events.put(error)

@@ -1,12 +1,12 @@
 """Matrix products in eight bits, for decoding on a CPU.
 
 Weights are rounded once, a scale for every block of columns in a row. As they stand they are what the compiled step
-multiplies. Where there is none, they are packed for many rows of a translator as torch's
-products want them, too: seven bits and a scale a row; what comes in is then rounded at each call, one scale for all of
-it, so results depend a little on what is translated together. In language models a few tokens have numbers that stick
-out a thousandfold, and such a scale leaves nothing of the others: SmolLM2's perplexity grows by 62 %. There many rows
-are multiplied by the rounded weights as numbers, which are written out for each product. The one place that knows
-torch's quantised operators: they are on their way out of torch, and torchao can take over here.
+multiplies, or packs (`decoding/compiled/packing.py`). Where there is none, they are packed for many rows of a
+translator as torch's products want them, too: seven bits and a scale a row; what comes in is then rounded at each call,
+one scale for all of it, so results depend a little on what is translated together. In language models a few tokens have
+numbers that stick out a thousandfold, and such a scale leaves nothing of the others: SmolLM2's perplexity grows by
+62 %. There many rows are multiplied by the rounded weights as numbers, which are written out for each product. The one
+place that knows torch's quantised operators: they are on their way out of torch, and torchao can take over here.
 """
 
 from collections.abc import Callable

@@ -32,7 +32,7 @@ class Compiled:
 def covered(model: Any) -> bool:
     """Whether the machine code can take its steps at all."""
     try:
-        Plan(model)
+        Plan(model.decoder, model.target)
     except NotCoveredError:
         return False
     return True

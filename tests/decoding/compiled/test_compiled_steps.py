@@ -109,6 +109,26 @@ def test_how_many_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen.most_rows(translator.head) == plain
 
 
+def test_steps_are_handed_on_while_the_model_is_the_same(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model is looked at once for all texts of an engine, and anew where it has other parts or somebody's hook."""
+    monkeypatch.setattr(chosen, "MACHINE_CODE", Given(code))
+    made: list[Any] = []
+    begin = chosen.CompiledSteps.__init__
+    monkeypatch.setattr(chosen.CompiledSteps, "__init__", lambda *given: (made.append(1), begin(*given))[1])
+    writer = model("seq2seq")
+    engine, asked = Engine(writer, Greedy(), stop_tokens=[1]), [Request([2], [5, 6, 3], 5)]
+    before = [engine.write(asked)[0][0].tokens for _ in range(3)]
+    made_once = len(made)
+    hook = writer.decoder.layers[0].register_forward_hook(lambda *_: None)
+    hooked = engine.write(asked)[0][0].tokens
+    assert before == [hooked] * 3
+    hook.remove()
+    quantize(writer)
+    engine.write(asked)
+    assert len(made) - made_once == 2
+    assert engine._job.spare[0]._stepper._past._met is None
+
+
 def test_another_device_needs_no_machine_code() -> None:
     found = chosen.CompiledSteps(model("language_model"), torch.device("meta"))
     assert found.step(tokens(1, 1), model("language_model").start(rows=1), None) is None

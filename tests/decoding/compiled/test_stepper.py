@@ -11,6 +11,7 @@ from compiled import Compiled, close
 from contracts.small import Case, small, tokens
 from torch import Tensor, nn
 
+from regard.decoding.compiled import caller
 from regard.decoding.compiled import stepper as room
 from regard.decoding.compiled.machine_code import Code
 from regard.decoding.compiled.stepper import Stepper
@@ -70,7 +71,11 @@ def test_nothing_is_written_but_the_new_column(code: Code, pattern: str) -> None
         assert (larger == MARK).all()
 
 
-def test_nothing_is_written_behind_the_rooms_of_threads(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rows", [3, 9])
+@pytest.mark.parametrize("eight", [False, True])
+def test_nothing_is_written_behind_the_rooms_of_threads(
+    code: Code, rows: int, eight: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made: list[np.ndarray[Any, Any]] = []
 
     class Numpy:
@@ -86,11 +91,13 @@ def test_nothing_is_written_behind_the_rooms_of_threads(code: Code, monkeypatch:
             made.append(array)
             return array[:size]
 
-    monkeypatch.setattr(room, "np", Numpy())
+    monkeypatch.setattr(caller, "np", Numpy())
     model = language_model(mlp=small("mlp", "swiglu"))
-    memory, stepper = begun(model), Stepper(code, model)
+    if eight:
+        quantize(model)
+    memory, stepper = begun(model, rows), Stepper(code, model)
     for _ in range(3):
-        stepper.step(tokens(3, 1), memory, model.head)
+        stepper.step(tokens(rows, 1), memory, model.head)
     assert len(made) >= 4
     for array in made:
         assert (array[-64 - 16 :] == MARK).all()  # rooms begin up to 15 numbers late, and are made 32 larger
@@ -138,6 +145,12 @@ def test_a_changed_weight_is_seen(code: Code) -> None:
     assert before is not None
     assert after is not None
     close(after, 2 * before)
+    for rows in (3, 9):  # as it stands, and packed
+        for part in (model.head, model.decoder.layers[0].mlp.up):
+            found = stepper.step(tokens(rows, 1, 7), begun(model, rows), model.head)
+            assert found is not None
+            close(found, next_logits(model, begun(model, rows)))
+            part.weight.mul_(2.0)
     model.decoder.layers[0].mlp.up.weight.data = model.decoder.layers[0].mlp.up.weight.data.clone()
     assert stepper.step(tokens(3, 1, 7), begun(model), model.head) is None
 

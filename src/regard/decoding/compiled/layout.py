@@ -5,7 +5,9 @@ Both sides import this file, the one that fills the tables and the one that is c
 
 from collections.abc import Mapping
 
-MATRIX = 3  # address of the weights; of their scales, or 0 where the weights are float32; of the bias, or 0
+MATRIX = 7  # address of the weights; of their scales, or 0 where the weights are float32; of the bias, or 0; …
+PACKED = 3  # … the same as panels, or 0 where they are not packed; a packed bias is always there; …
+BEGINS = 6  # … what sums of rows in seven bits begin with, or 0 where rows are not rounded so
 NORM = 2  # address of the weight; of the bias, or 0
 
 # one call: what is the same for all layers and rows
@@ -37,7 +39,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     SLOPES,  # address of alibi's slopes, or 0
     NUMBERS,  # address of the numbers that are not whole
     LAYER_TABLE,
-    PAST_TABLE,
+    PAST_TABLE,  # 0: nothing is remembered, rows see those of their sentence from LOW to before STOP
     ROW_TABLE,
     TICKETS,  # address of the counters by which threads share the work
     X,  # addresses of what threads write for each other: the stream through all layers, …
@@ -52,8 +54,12 @@ NORM = 2  # address of the weight; of the bias, or 0
     HEAD,
     _,
     _,
+    _,
+    _,
+    _,
+    _,
     CALL_SIZE,
-) = range(43)
+) = range(47)
 
 # a call that has no layers is one product, by the head; one that has no threads either looks for the likeliest words
 (
@@ -123,6 +129,11 @@ def columns_at_once(features: Mapping[str, bool]) -> int:
     if features.get("avx512vnni"):
         return 4
     return 2 if features.get("avx2") and not features.get("avx512f") else 0
+
+
+def lanes(features: Mapping[str, bool]) -> int:
+    """Numbers that a processor takes at once."""
+    return 16 if features.get("avx512f") else 8
 
 
 TILE = 64  # rows that go at once, at most

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from regard.decoding.compiled.layout import columns_at_once
+from regard.decoding.compiled.layout import columns_at_once, lanes
 from regard.disk import read_bytes
 from regard.disk.cache import cache, claim, held, used
 from regard.errors import InputError
@@ -112,21 +112,38 @@ def wanted() -> bool:
 
 
 @cache_once
-def multiplies_eighths() -> bool:
-    """Whether this processor multiplies whole numbers faster than others, as the tiles of many rows then do."""
-    if not wanted():
-        return False
+def features() -> dict[str, bool]:
+    """What this processor can do; nothing is known of it where nothing can be compiled."""
+    if find_spec("llvmlite") is None:
+        return {}
     import llvmlite.binding as llvm
 
-    return columns_at_once(llvm.get_host_cpu_features()) > 0
+    found: dict[str, bool] = dict(llvm.get_host_cpu_features())
+    return found
+
+
+@cache_once
+def multiplies_eighths() -> bool:
+    """Whether this processor multiplies whole numbers faster than others, as compiled products of many rows do."""
+    return wanted() and columns_at_once(features()) > 0
+
+
+def packs_eighths() -> bool:
+    """Whether its products of whole numbers want weights packed."""
+    return columns_at_once(features()) == 2
+
+
+def panel_width() -> int:
+    """Outputs of a panel of packed weights."""
+    return 2 * lanes(features())
 
 
 def digest() -> str:
     """Other source, other versions or another processor: other machine code."""
     import llvmlite.binding as llvm
 
-    features = str(sorted(llvm.get_host_cpu_features().items()))
-    names = [SOURCES, version("numba"), version("llvmlite"), llvm.get_host_cpu_name(), features]
+    able = str(sorted(features().items()))
+    names = [SOURCES, version("numba"), version("llvmlite"), llvm.get_host_cpu_name(), able]
     return sha256("\0".join(names).encode()).hexdigest()[:32]
 
 

@@ -6,15 +6,17 @@ from torch import nn
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.shape import norm_of, shape_of
 from regard.decoding.compiled.weights import Weights, need
-from regard.model.assembly import Embedding, Writer
+from regard.model.assembly import Embedding
 from regard.model.attention import Multihead
 from regard.model.mlp import Experts, Gelu, Mlp, Relu, Swiglu
 from regard.model.norms import LayerNorm, RmsNorm
 from regard.model.positions import Alibi, Learned, Nowhere, Rotary, Sinusoidal
-from regard.model.transformer import TransformerDecoder
+from regard.model.transformer import TransformerDecoder, TransformerEncoder
 from regard.model.transformer.layer import TransformerLayer
 
-POSITIONS: tuple[type, ...] = (Nowhere, Sinusoidal, Learned, Rotary, Alibi)
+EMBEDDED: tuple[type, ...] = (Nowhere, Sinusoidal, Learned)
+STACKS: dict[type, tuple[type, ...]] = {TransformerDecoder: (*EMBEDDED, Rotary, Alibi), TransformerEncoder: EMBEDDED}
+"""What is covered, and with which positions."""
 
 
 class Plan:
@@ -23,27 +25,34 @@ class Plan:
     Whatever is not exactly a part of the menu, or has somebody's hook on it, raises NotCoveredError.
     """
 
-    def __init__(self, model: Writer) -> None:
-        decoder = model.decoder
-        need(type(decoder) is TransformerDecoder and type(model.target) is Embedding)
-        assert isinstance(decoder, TransformerDecoder)
-        need(type(decoder.positions) in POSITIONS and len(decoder.layers) > 0)
-        for part in (*decoder.modules(), *model.target.modules()):
+    def __init__(self, stack: nn.Module, embedding: nn.Module) -> None:
+        need(type(stack) in STACKS and type(embedding) is Embedding)
+        assert isinstance(stack, TransformerDecoder | TransformerEncoder)
+        assert isinstance(embedding, Embedding)
+        need(type(stack.positions) in STACKS[type(stack)] and len(stack.layers) > 0)
+        for part in (*stack.modules(), *embedding.modules()):
             need(not part._forward_hooks and not part._forward_pre_hooks)
-        self.target, self.positions, self.width = model.target, decoder.positions, decoder.out_width
-        self.shape, self.layers, self.weights = shape_of(decoder.layers[0]), len(decoder.layers), Weights()
-        self._lines = np.array([self._layer(layer) for layer in decoder.layers])
+        self.embedding, self.positions = embedding, stack.positions
+        self.width = embedding.table.embedding_dim
+        self.shape, self.layers, self.weights = shape_of(stack.layers[0]), len(stack.layers), Weights()
+        self._lines = np.array([self._layer(layer) for layer in stack.layers])
         self._numbers = np.array([self.shape.around.eps, self.shape.heads.scale, self.shape.cross.scale], np.float32)
-        self._slopes = decoder.positions.slopes(self.shape.heads.all)
-        self.call = self._call(decoder.close)
-        self._taps = [each.tap for layer in decoder.layers for each in (layer.attention, layer.cross) if each]
+        self._slopes = stack.positions.slopes(self.shape.heads.all)
+        self.call = self._call(stack.close)
+        self._taps = [each.tap for layer in stack.layers for each in (layer.attention, layer.cross) if each]
         self.weights.settle()
-        self._dropping = [part for part in decoder.modules() if getattr(part, "dropout", 0.0)]
+        self._dropping = [part for part in stack.modules() if getattr(part, "dropout", 0.0)]
 
     @property
     def holds(self) -> bool:
         """Whether nobody watches, all heads are on, and nothing is dropped by chance."""
         return all(tap.idle for tap in self._taps) and not any(part.training for part in self._dropping)
+
+    def pack(self) -> None:
+        """Have the weights of many rows packed, anew where they were changed."""
+        matrices = self._lines[:, : 8 * at.MATRIX].reshape(-1, at.MATRIX)
+        self.weights.pack(matrices)
+        self._lines[:, : 8 * at.MATRIX] = matrices.reshape(len(self._lines), -1)
 
     def _call(self, close: nn.Module) -> list[int]:
         """What is the same at every step."""
@@ -90,10 +99,12 @@ class Plan:
         if isinstance(mlp, Experts):
             up = weights.address(mlp.up, inside.experts, outputs, width)
             down = weights.address(mlp.down, inside.experts, width, inside.hidden)
-            return [up, 0, 0, down, 0, 0, *weights.matrix(mlp.route, inside.experts, width)]
+            nothing = [0] * (at.MATRIX - 1)
+            return [up, *nothing, down, *nothing, *weights.matrix(mlp.route, inside.experts, width)]
         assert isinstance(mlp, Relu | Gelu | Swiglu)
         first = mlp.gate_up if isinstance(mlp, Swiglu) else mlp.up
-        return [*weights.matrix(first, outputs, width), *weights.matrix(mlp.down, width, inside.hidden), 0, 0, 0]
+        both = [*weights.matrix(first, outputs, width), *weights.matrix(mlp.down, width, inside.hidden)]
+        return [*both, *[0] * at.MATRIX]
 
     def _norm(self, norm: nn.Module) -> list[int]:
         need(norm_of(norm) == self.shape.around[1:])

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.machine_code import MACHINE_CODE, Code, multiplies_eighths
+from regard.decoding.compiled.packing import LEAST
 from regard.decoding.compiled.team import TEAM, threads
 from regard.decoding.compiled.weights import NotCoveredError, Weights
 from regard.model.precision import is_rounded
@@ -19,6 +20,7 @@ from regard.model.quantize import QuantizedLinear
 
 MOST = 1024  # rows: more are taken one lot after another
 
+Line = np.ndarray[tuple[int], np.dtype[np.int64]]
 Room = np.ndarray[tuple[int], np.dtype[np.float32]]
 OWN = local()
 
@@ -39,17 +41,23 @@ def multiply(linear: QuantizedLinear, x: Float[Tensor, "*N I"]) -> Float[Tensor,
         return None
     weights = Weights()
     try:
-        matrix = weights.matrix(linear, linear.out_features, linear.in_features)
+        matrix = np.array([weights.matrix(linear, linear.out_features, linear.in_features)])
+        if rows >= LEAST:
+            weights.pack(matrix)
     except NotCoveredError:
         return None
     out = x.new_empty(*x.shape[:-1], linear.out_features)
-    given, made = x.contiguous().view(rows, -1), out.view(rows, -1)
-    for first in range(0, rows, MOST):
-        _run(code, matrix, given[first : first + MOST], made[first : first + MOST])
+    run_product(code, matrix[0], x.contiguous().view(rows, -1), out.view(rows, -1))
     return out
 
 
-def _run(code: Code, matrix: tuple[int, int, int], x: Tensor, out: Tensor) -> None:
+def run_product(code: Code, matrix: Line, x: Float[Tensor, "N I"], out: Float[Tensor, "N O"]) -> None:
+    """The product by a matrix that is given as a line of a table, into `out`; all without gaps."""
+    for first in range(0, len(x), MOST):
+        _run(code, matrix, x[first : first + MOST], out[first : first + MOST])
+
+
+def _run(code: Code, matrix: Line, x: Tensor, out: Tensor) -> None:
     rows, size, team = len(x), x.shape[1], threads()
     call, tickets = np.zeros(at.CALL_SIZE, np.int64), np.zeros(2 * at.LINE, np.int64)
     call[at.CALL], call[at.ROWS], call[at.THREADS] = call.ctypes.data, rows, team

@@ -1,14 +1,17 @@
 """Which steps are compiled: single ones of many rows at most, on a CPU, of models that are covered."""
 
+from operator import is_
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.decoding.compiled.machine_code import MACHINE_CODE, multiplies_eighths
 from regard.decoding.compiled.product import teach
+from regard.decoding.compiled.reader import Reader
 from regard.decoding.compiled.stepper import Stepper
 from regard.decoding.compiled.weights import NotCoveredError
-from regard.model.assembly import Writer
+from regard.model.assembly import Seq2Seq, Writer
 from regard.model.memory import Memory
 from regard.model.quantize import QuantizedLinear
 
@@ -30,16 +33,51 @@ class CompiledSteps:
         self.model = model
         self._most = most_rows(model.head) if device.type == "cpu" else 0
         self._stepper: Stepper | None = None
+        self._reader: Reader | None = None
+        self._reads = True
+        self._parts = list(model.modules())
         teach(model)
+
+    @property
+    def hold(self) -> bool:
+        """Whether the model has the parts that it had, and nobody's hook on any of them."""
+        parts = list(self.model.modules())
+        same = len(parts) == len(self._parts) and all(map(is_, parts, self._parts))
+        return same and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
+
+    def rest(self) -> bool:
+        """Let go of what was written last; whether any steps were compiled, which others may want to go on with."""
+        if self._stepper is not None:
+            self._stepper.forget()
+        return self._stepper is not None
 
     def step(self, tokens: Int[Tensor, "R T"], memory: Memory, head: nn.Module) -> Float[Tensor, "N V"] | None:
         """The logits after each of a few more tokens in every row; None, and nothing done, where it is torch's turn."""
         most = self._most if tokens.shape[1] == 1 else min(self._most, SEVERAL)
-        if tokens.numel() > most or not memory.length:
+        if tokens.numel() > most:
             return None
         if self._stepper is None:
             self._begin()
         return None if self._stepper is None else self._stepper.step(tokens, memory, head)
+
+    def start(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, "B"]) -> Memory:
+        """The memory of these sources before the first step, read by the machine code where that can be."""
+        if self._most == ROWS and self._reads and isinstance(self.model, Seq2Seq):
+            found = self._read(self.model, source, lengths)
+            if found is not None:
+                return found
+        return self.model.start(source, lengths)
+
+    def _read(self, model: Seq2Seq, source: Tensor, lengths: Tensor) -> Memory | None:
+        code = MACHINE_CODE.get()
+        if code is None:
+            return None
+        try:
+            self._reader = self._reader or Reader(code, model)
+        except NotCoveredError:
+            self._reads = False
+            return None
+        return self._reader.start(source, lengths)
 
     def _begin(self) -> None:
         code = MACHINE_CODE.get()

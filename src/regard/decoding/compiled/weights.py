@@ -1,12 +1,16 @@
 """Tensors that the machine code reads by their addresses."""
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from regard.allocator import use_large_pages
 from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.packing import Panels, panels, small
 from regard.model.head import SelectedRows
 from regard.model.quantize import BLOCK, QuantizedLinear
+
+Table = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
 
 class NotCoveredError(Exception):
@@ -25,6 +29,8 @@ class Weights:
     def __init__(self) -> None:
         self._tensors: list[Tensor] = []
         self._addresses: list[int] = []
+        self._products: list[nn.Module] = []
+        self._panels: list[Panels] = []
 
     @property
     def moved(self) -> bool:
@@ -45,8 +51,22 @@ class Weights:
         self._addresses.append(tensor.data_ptr())
         return tensor.data_ptr()
 
-    def matrix(self, linear: nn.Module | None, outputs: int, inputs: int) -> tuple[int, int, int]:
-        """Where weights, scales and bias of a product are; it must be of this size."""
+    def pack(self, table: Table) -> None:
+        """Say in a table of matrices where their panels are, unless all of them are too large to be held twice."""
+        made = [panels(linear) for linear in self._products] if small(self._products) else []
+        self._panels = [each for each in made if each is not None]  # held fast, too
+        found = {each.of.address: each.addresses for each in self._panels}
+        for matrix in table:
+            matrix[at.PACKED :] = found.get(int(matrix[0]), 0)
+
+    def matrix(self, linear: nn.Module | None, outputs: int, inputs: int) -> list[int]:
+        """Where weights, scales and bias of a product are, not packed; it must be of this size."""
+        found = self._matrix(linear, outputs, inputs)
+        assert linear is not None
+        self._products.append(linear)
+        return [*found, *[0] * (at.MATRIX - at.PACKED)]
+
+    def _matrix(self, linear: nn.Module | None, outputs: int, inputs: int) -> tuple[int, int, int]:
         need(linear is not None and not linear._forward_hooks and not linear._forward_pre_hooks)
         if isinstance(linear, QuantizedLinear):
             need(BLOCK == at.BLOCK)

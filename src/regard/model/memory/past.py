@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -10,12 +11,19 @@ from regard.model.memory.branches import Branches
 from regard.model.memory.entry import Claim, Entry, Past, beside, columns, grown, picked, room
 from regard.model.positions import Where
 
+FIRST = 8  # positions that there is room for at first
+
 
 class KeysValues(Past):
     """Every key and value so far, in buffers that grow by doubling. A column is a step of the whole batch."""
 
     def __init__(self) -> None:
         self._buffers: list[Tensor] = []
+
+    def make_room(self, shape: tuple[int, int, int]) -> None:
+        """Empty buffers for so many rows, heads and numbers a head, so that the first position can be claimed, too."""
+        rows, heads, width = shape
+        self._buffers = [torch.empty(rows, heads, FIRST, width) for _ in ("keys", "values")]
 
     def append(
         self, keys: Float[Tensor, "B G T K"], values: Float[Tensor, "B G T C"], where: Where

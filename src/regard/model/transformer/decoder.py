@@ -1,15 +1,16 @@
 """Transformer decoder."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from annotated_doc import Doc
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.model.attention import Attention, Pattern, Site
 from regard.model.dropout import dropped
 from regard.model.mask import Mask
-from regard.model.memory import Memory
+from regard.model.memory import Held, Memory
 from regard.model.mlp import Mlp
 from regard.model.module_list import ModuleList
 from regard.model.norms import Norm
@@ -66,12 +67,16 @@ class TransformerDecoder(Decoder):
         self.close = kit.closing(width)
 
     def start(self, encoded: Encoded | None, rows: int) -> Memory:
-        layers = [layer.attention.start() for layer in self.layers]
         if encoded is None:
-            return Memory(rows, layers)
+            return self.begin(rows)
         crosses = [layer.cross for layer in self.layers if layer.cross is not None]
         read = [cross.remember(encoded.states, encoded.mask()) for cross in crosses]
-        return Memory(rows, layers, cross=read, source_lengths=encoded.lengths)
+        return self.begin(rows, read, encoded.lengths)
+
+    def begin(self, rows: int, read: Sequence[Held] = (), lengths: Int[Tensor, "B"] | None = None) -> Memory:
+        """The memory before the first step, where all that cross-attention needs of sources was read."""
+        layers = [layer.attention.start() for layer in self.layers]
+        return Memory(rows, layers, cross=read, source_lengths=lengths)
 
     def forward(
         self, x: Float[Tensor, "B T D"], encoded: Encoded | None, mask: Mask, memory: Memory | None = None

@@ -5,6 +5,7 @@ from numba import njit
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.functions import exp
+from regard.decoding.compiled.source.heads import mix_four, score_four
 from regard.decoding.compiled.source.products import dot
 from regard.decoding.compiled.source.words import FAST, ONE, ZERO, floats, marks, whole
 
@@ -23,9 +24,15 @@ def turn(x, out, turns, position, width):
 
 @njit(**FAST)
 def score(scores, count, query, keys, stride, start, stop, width):
-    """q · k for the keys from start to stop, noted from `count` on."""
-    for i in range(start, stop):
-        scores[count + i - start] = dot(query, floats(keys + 4 * i * stride), width)
+    """q · k for the keys from start to stop, noted from `count` on; query, scores and keys are addresses."""
+    i, gap = start, 4 * stride
+    while i + 4 <= stop and width % 8 == 0:
+        key = keys + i * gap
+        score_four(query, key, key + gap, key + 2 * gap, key + 3 * gap, width, scores + 4 * (count + i - start))
+        i += 4
+    while i < stop:
+        floats(scores)[count + i - start] = dot(floats(query), floats(keys + i * gap), width)
+        i += 1
     return count + stop - start
 
 
@@ -48,22 +55,24 @@ def weigh(scores, count):
 
 @njit(**FAST)
 def mix(out, scores, count, values, stride, start, stop, width):
-    """out += Σ_i weight_i v_i for the values from start to stop, four at a time."""
-    i = start
-    while i + 4 <= stop:
-        a, b = floats(values + 4 * i * stride), floats(values + 4 * (i + 1) * stride)
-        c, d = floats(values + 4 * (i + 2) * stride), floats(values + 4 * (i + 3) * stride)
-        place = count + i - start
-        p, q, r, s = scores[place], scores[place + 1], scores[place + 2], scores[place + 3]
-        for j in range(width):
-            out[j] += p * a[j] + q * b[j] + r * c[j] + s * d[j]
+    """out += Σ_i weight_i v_i for the values from start to stop, four at a time; all are addresses."""
+    i, gap = start, 4 * stride
+    while i + 4 <= stop and width % 8 == 0:
+        value = values + i * gap
+        mix_four(out, value, value + gap, value + 2 * gap, value + 3 * gap, width, scores + 4 * (count + i - start))
         i += 4
     while i < stop:
-        a, p = floats(values + 4 * i * stride), scores[count + i - start]
-        for j in range(width):
-            out[j] += p * a[j]
+        mix_one(out, values + i * gap, floats(scores)[count + i - start], width)
         i += 1
     return count + stop - start
+
+
+@njit(**FAST)
+def mix_one(out, value, weight, width):
+    """out += weight · v"""
+    mixed, numbers = floats(out), floats(value)
+    for j in range(width):
+        mixed[j] += weight * numbers[j]
 
 
 @njit(**FAST)
@@ -103,28 +112,41 @@ def note_own(call, number, scratch):
 
 @njit(**FAST)
 def score_own(scores, columns, count, query, keys, stride, row, width, slope):
-    """q · k for the columns that were noted."""
-    stands, position = whole(row[at.AT]), row[at.POSITION]
-    for i in range(count):
-        product = dot(query, floats(keys + 4 * columns[i] * stride), width)
-        scores[i] = product - slope * np.float32(position - stands[columns[i]])
+    """q · k for the columns that were noted; query, scores and keys are addresses."""
+    i, gap, noted = 0, 4 * stride, floats(scores)
+    while i + 4 <= count and width % 8 == 0:
+        one, two, three, four = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
+        score_four(
+            query, keys + one * gap, keys + two * gap, keys + three * gap, keys + four * gap, width, scores + 4 * i
+        )
+        i += 4
+    while i < count:
+        noted[i] = dot(floats(query), floats(keys + columns[i] * gap), width)
+        i += 1
+    if slope != ZERO:
+        stands, position = whole(row[at.AT]), row[at.POSITION]
+        for k in range(count):
+            noted[k] -= slope * np.float32(position - stands[columns[k]])
 
 
 @njit(**FAST)
 def mix_own(out, scores, columns, count, values, stride, width):
     """out += Σ_i weight_i v_i for the columns that were noted, four at a time."""
-    i = 0
-    while i + 4 <= count:
-        a, b = floats(values + 4 * columns[i] * stride), floats(values + 4 * columns[i + 1] * stride)
-        c, d = floats(values + 4 * columns[i + 2] * stride), floats(values + 4 * columns[i + 3] * stride)
-        p, q, r, s = scores[i], scores[i + 1], scores[i + 2], scores[i + 3]
-        for j in range(width):
-            out[j] += p * a[j] + q * b[j] + r * c[j] + s * d[j]
+    i, gap = 0, 4 * stride
+    while i + 4 <= count and width % 8 == 0:
+        one, two, three, four = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
+        mix_four(
+            out,
+            values + one * gap,
+            values + two * gap,
+            values + three * gap,
+            values + four * gap,
+            width,
+            scores + 4 * i,
+        )
         i += 4
     while i < count:
-        value, weight = floats(values + 4 * columns[i] * stride), scores[i]
-        for j in range(width):
-            out[j] += weight * value[j]
+        mix_one(out, values + columns[i] * gap, floats(scores)[i], width)
         i += 1
 
 
@@ -166,7 +188,8 @@ def attend(call, past, number, head, scratch, noted):
     asked = call[at.ASKED] + 4 * number * (heads + 2 * groups) * width
     query, key = floats(asked + 4 * head * width), floats(asked + 4 * (heads + group) * width)
     value = floats(asked + 4 * (heads + groups + group) * width)
-    own_query, own_key, scores = floats(scratch), floats(scratch + 4 * width), floats(scratch + 8 * width)
+    own_query, own_key, noting = floats(scratch), floats(scratch + 4 * width), scratch + 8 * width
+    scores = floats(noting)
     if call[at.TURNS] != 0:
         turn(query, own_query, floats(call[at.TURNS]), row[at.POSITION], width)
         turn(key, own_key, floats(call[at.TURNS]), row[at.POSITION], width)
@@ -180,24 +203,40 @@ def attend(call, past, number, head, scratch, noted):
         keep(past, row, group, own_key, value, width)
     place = 4 * (row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE])
     slope = ZERO if call[at.SLOPES] == 0 else floats(call[at.SLOPES])[head]
-    out = floats(call[at.MIXED] + 4 * (number * heads + head) * width)
+    mixed = call[at.MIXED] + 4 * (number * heads + head) * width
+    out = floats(mixed)
     if row[at.SEEN] != 0:
         columns, stride = whole(columns_at(call, scratch)), past[at.STRIDE]
-        score_own(scores, columns, noted, own_query, past[at.KEYS] + place, stride, row, width, slope)
+        score_own(noting, columns, noted, scratch, past[at.KEYS] + place, stride, row, width, slope)
         total = finish(scores, noted, own_query, own_key, out, value, width)
-        mix_own(out, scores, columns, noted, past[at.VALUES] + place, stride, width)
+        mix_own(mixed, noting, columns, noted, past[at.VALUES] + place, stride, width)
         divide(out, total, width)
         return
     first, nothing, between = row[at.FIRST], call[at.NOTHING], past[at.FIRST_STRIDE]
     apart = 4 * (row[at.PLACE] * past[at.FIRST_ROW_STRIDE] + group * past[at.FIRST_HEAD_STRIDE])
-    count = score(scores, nothing, own_query, past[at.FIRST_KEYS] + apart, between, nothing, first, width)
-    count = score(scores, count, own_query, past[at.KEYS] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
+    count = score(noting, nothing, scratch, past[at.FIRST_KEYS] + apart, between, nothing, first, width)
+    count = score(noting, count, scratch, past[at.KEYS] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
     if slope != ZERO:
         slant(scores, row, first, slope)
     total = finish(scores, count, own_query, own_key, out, value, width)
-    count = mix(out, scores, nothing, past[at.FIRST_VALUES] + apart, between, nothing, first, width)
-    mix(out, scores, count, past[at.VALUES] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
+    count = mix(mixed, noting, nothing, past[at.FIRST_VALUES] + apart, between, nothing, first, width)
+    mix(mixed, noting, count, past[at.VALUES] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
     divide(out, total, width)
+
+
+@njit(**FAST)
+def attend_all(asked, scale, keys, values, stride, stop, width, out, scratch):
+    """All keys are seen, and none is written; addresses."""
+    query, own_query, scores = floats(asked), floats(scratch), floats(scratch + 8 * width)
+    for j in range(width):
+        own_query[j] = query[j] * scale
+    nothing, mixed = stop - stop, floats(out)
+    score(scratch + 8 * width, nothing, scratch, keys, stride, nothing, stop, width)
+    total = weigh(scores, stop)
+    for j in range(width):
+        mixed[j] = ZERO
+    mix(out, scratch + 8 * width, nothing, values, stride, nothing, stop, width)
+    divide(mixed, total, width)
 
 
 @njit(**FAST)
@@ -205,17 +244,20 @@ def attend_source(call, past, number, head, scratch):
     """Cross-attention of one head to what was read of the source."""
     heads, width = call[at.CROSS_HEADS], call[at.CROSS_HEAD_WIDTH]
     row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
-    group = head // (heads // call[at.CROSS_GROUPS])
-    query, own_query = floats(call[at.ASKED] + 4 * (number * heads + head) * width), floats(scratch)
-    scores, scale = floats(scratch + 8 * width), floats(call[at.NUMBERS])[at.CROSS_SCALE]
-    for j in range(width):
-        own_query[j] = query[j] * scale
+    group, own = head // (heads // call[at.CROSS_GROUPS]), 4 * (number * heads + head) * width
     place = 4 * (row[at.SOURCE] * past[at.SOURCE_ROW_STRIDE] + group * past[at.SOURCE_HEAD_STRIDE])
-    stride, stop, nothing = past[at.SOURCE_STRIDE], row[at.SOURCE_LENGTH], call[at.NOTHING]
-    score(scores, nothing, own_query, past[at.SOURCE_KEYS] + place, stride, nothing, stop, width)
-    total = weigh(scores, stop)
-    out = floats(call[at.MIXED] + 4 * (number * heads + head) * width)
-    for j in range(width):
-        out[j] = ZERO
-    mix(out, scores, nothing, past[at.SOURCE_VALUES] + place, stride, nothing, stop, width)
-    divide(out, total, width)
+    keys, values, stride = past[at.SOURCE_KEYS] + place, past[at.SOURCE_VALUES] + place, past[at.SOURCE_STRIDE]
+    asked, scale = call[at.ASKED] + own, floats(call[at.NUMBERS])[at.CROSS_SCALE]
+    attend_all(asked, scale, keys, values, stride, row[at.SOURCE_LENGTH], width, call[at.MIXED] + own, scratch)
+
+
+@njit(**FAST)
+def attend_around(call, number, head, scratch):
+    """Self-attention of one head to all rows of its sentence, as an encoder has it; nothing is kept."""
+    heads, groups, width = call[at.HEADS], call[at.GROUPS], call[at.HEAD_WIDTH]
+    row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
+    stride, group = (heads + 2 * groups) * width, head // (heads // groups)
+    asked, scale = call[at.ASKED] + 4 * (number * stride + head * width), floats(call[at.NUMBERS])[at.SCALE]
+    keys = call[at.ASKED] + 4 * (row[at.LOW] * stride + (heads + group) * width)
+    values, out = keys + 4 * groups * width, call[at.MIXED] + 4 * (number * heads + head) * width
+    attend_all(asked, scale, keys, values, stride, row[at.STOP] - row[at.LOW], width, out, scratch)

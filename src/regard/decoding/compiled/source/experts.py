@@ -55,7 +55,7 @@ def expand(call, layer, given, which, start, stop, scratch):
     matrix, gated = whole(address), call[at.ACTIVATION] == at.SWIGLU
     expert, row = whole(call[at.CHOSEN])[which], which // active
     matrix[0] = whole(layer)[at.UP] + 4 * expert * width * (2 * hidden if gated else hidden)
-    matrix[1] = matrix[2] = 0
+    matrix[1] = matrix[2] = matrix[at.PACKED] = 0
     inner, gates = call[at.INNER] + 4 * which * hidden, call[at.INNER] + 4 * (call[at.ROWS] * active + which) * hidden
     x, single, nothing = given + 4 * row * width, min(active, 1), call[at.NOTHING]
     if gated:
@@ -74,7 +74,7 @@ def gather(call, layer, start, stop, scratch):
     """x + Σ of what the experts of each row say, for the outputs from start to stop."""
     width, hidden, active, x = call[at.WIDTH], call[at.HIDDEN], call[at.ACTIVE], call[at.X]
     matrix, chosen = whole(room(call, scratch)[0]), whole(call[at.CHOSEN])
-    matrix[1] = matrix[2] = 0
+    matrix[1] = matrix[2] = matrix[at.PACKED] = 0
     for which in range(call[at.ROWS] * active):
         row = x + 4 * (which // active) * width
         base = call[at.NOTHING] if call[at.RESIDUAL] == at.NO_RESIDUAL and which % active == 0 else row

@@ -8,6 +8,7 @@ from numba import njit
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.laying import lay
 from regard.decoding.compiled.source.many import FEW, multiply_many
+from regard.decoding.compiled.source.packed import SEVERAL, multiply_packed, round_rows
 from regard.decoding.compiled.source.tiles import ROUNDS
 from regard.decoding.compiled.source.vectors import dots
 from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats
@@ -101,6 +102,11 @@ def multiply_part(matrix, x, rows, size, start, stop, out, stride, base):
 @njit(**FAST)
 def laid(matrix, x, rows, size, panel):
     """Vectors as `multiply` takes them: as they stand where they are few, else side by side in a room for them."""
+    if matrix[at.PACKED] != 0 and rows >= SEVERAL:
+        if matrix[1] == 0:
+            return x
+        round_rows(matrix, x, rows, size, panel)
+        return panel
     if rows <= FEW:
         return x
     lay(x, rows, size, panel, ROUNDS and matrix[1] != 0)
@@ -111,10 +117,13 @@ def laid(matrix, x, rows, size, panel):
 def multiply(matrix, x, rows, size, start, stop, out, stride, base):
     """out[r, o] = base[r, o] + W[o] · x[r] + b[o] for the outputs from start to stop; base may be 0, for none.
 
-    `matrix` is a place in a table: addresses of weights, scales and bias; x, out and base are addresses. Where there
-    are more rows than go at once, weights are taken in parts that a cache holds from one group of rows to the next;
-    many rows are `laid` side by side before.
+    `matrix` is a place in a table: addresses of weights, scales and bias, and of their panels; x, out and base are
+    addresses. Where there are more rows than go at once, weights are taken in parts that a cache holds from one group
+    of rows to the next; many rows were `laid` before, side by side where weights are not packed.
     """
+    if matrix[at.PACKED] != 0 and rows >= SEVERAL:
+        multiply_packed(matrix, x, rows, size, start, stop, out, stride, base)
+        return
     if rows > FEW:
         multiply_many(matrix, x, rows, size, start, stop, out, stride, base)
         return

@@ -11,7 +11,7 @@ from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.words import EXACT, add_one, look, pause, sleep
 
 SMALL = 2**14  # bytes of weights in a small piece: a microsecond
-MANY = 24  # outputs of a small piece where rows are many, too
+MANY = 48  # outputs of a small piece where rows are many, too: whole panels, and whole tiles
 SPINS = 2000  # looks before a thread lies down: up to a tenth of a millisecond
 NAP = np.uint32(20)  # microseconds
 
@@ -22,9 +22,9 @@ def cut(call, outputs, size):
 
     Everybody takes one large piece first, weights that follow each other; small ones of what is left even out the end.
     """
-    threads, least = call[at.THREADS], MANY if call[at.ROWS] > MANY else 4
-    small = max(least, SMALL // size // 4 * 4)
-    large = outputs if threads == 1 else outputs * 7 // (8 * threads) // 4 * 4
+    threads, grain = call[at.THREADS], MANY if call[at.ROWS] >= 4 and outputs >= 4 * MANY else 4
+    small = max(grain, SMALL // size // grain * grain)
+    large = outputs if threads == 1 else outputs * 7 // (8 * threads) // grain * grain
     rest = outputs - threads * large
     return large, small, threads + (rest + small - 1) // small
 

@@ -1,9 +1,12 @@
-"""One decoding step of a whole Transformer decoder. Every thread runs it; they share each phase's pieces."""
+"""One decoding step of a whole Transformer decoder, or all that an encoder makes of sentences.
+
+Every thread runs it; they share each phase's pieces.
+"""
 
 from numba import njit
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.source.attention import attend, attend_source, note_own
+from regard.decoding.compiled.source.attention import attend, attend_around, attend_source, note_own
 from regard.decoding.compiled.source.experts import expand, gather, route
 from regard.decoding.compiled.source.functions import activate
 from regard.decoding.compiled.source.norms import norm
@@ -76,7 +79,8 @@ def asking(call, phase, layer, scratch, source):
 def looking(call, phase, past, scratch, source):
     """All heads of all rows. Where rows are positions of one line, each sees those before it: heads that share keys
     are one piece then, which goes through the positions in their order. Where hypotheses see lines of their own, a row
-    is one piece: what it sees is the same for all heads."""
+    is one piece: what it sees is the same for all heads. Where nothing is remembered, rows are those of sentences that
+    are read, and see all of their own."""
     counter, heads = counters(call, phase), call[at.CROSS_HEADS] if source > 0 else call[at.HEADS]
     steps, table, share = call[at.STEPS], whole(past), heads // call[at.GROUPS]
     lines, own = steps > 1 and source == 0, source == 0 and whole(call[at.ROW_TABLE])[at.SEEN] != 0
@@ -92,6 +96,8 @@ def looking(call, phase, past, scratch, source):
             noted = note_own(call, piece, scratch)
             for head in range(heads):
                 attend(call, table, piece, head, scratch, noted)
+        elif call[at.PAST_TABLE] == 0:
+            attend_around(call, piece // heads, piece % heads, scratch)
         elif source > 0:
             attend_source(call, table, piece // heads, piece % heads, scratch)
         else:

@@ -10,13 +10,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from regard.decoding.compiled.layout import BLOCK, columns_at_once
+from regard.decoding.compiled.layout import BLOCK, columns_at_once, lanes
 
 HOST = binding.get_host_cpu_features()
-WIDE = bool(HOST.get("avx512f"))
 TOGETHER = columns_at_once(HOST)  # products of whole numbers are one step for each lane
 ROUNDS = TOGETHER > 0
-LANES = 16 if WIDE else 8
+LANES = lanes(HOST)
+WIDE = LANES == 16
 SQUARE = 8  # numbers on each side of what is turned at once
 FLOAT, LONG, SHORT = ir.FloatType(), ir.IntType(64), ir.IntType(32)
 FLOATS, EIGHT = ir.VectorType(FLOAT, LANES), ir.VectorType(FLOAT, SQUARE)
@@ -43,12 +43,12 @@ def spread(builder: ir.IRBuilder, number: ir.Value, lanes: int) -> ir.Value:
     return builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(SHORT, lanes), [0] * lanes))
 
 
-def call_for(builder: ir.IRBuilder, address: ir.Value) -> None:
-    """A line of the memory that will be needed soon."""
+def call_for(builder: ir.IRBuilder, address: ir.Value, near: int = 3) -> None:
+    """A line of the memory that will be needed soon: in the nearest cache, or in the one behind it (2)."""
     place = ir.IntType(8).as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [place, SHORT, SHORT, SHORT])
     prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(prefetch, [builder.inttoptr(address, place), SHORT(0), SHORT(3), SHORT(1)])
+    builder.call(prefetch, [builder.inttoptr(address, place), SHORT(0), SHORT(near), SHORT(1)])
 
 
 def tile(outputs: int, vectors: int) -> Any:

@@ -1,0 +1,75 @@
+"""One call of the machine code: its table is filled in, and there is room for what it writes on the way."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.machine_code import Code
+from regard.decoding.compiled.plan import Plan
+from regard.decoding.compiled.positions import Table
+from regard.decoding.compiled.team import TEAM, threads
+
+
+class Caller:
+    """All layers of a stack for some rows. It keeps its rooms from call to call."""
+
+    def __init__(self, code: Code, plan: Plan) -> None:
+        self._code, self._plan, self._bench = code, plan, Bench()
+
+    def run(self, x: Float[Tensor, "N D"], rows: Table, out: Tensor, more: dict[int, int], kept: Any = None) -> None:
+        """The stream x through all layers, written into `out`; `more` is what else the call's table says."""
+        plan, bench, call = self._plan, self._bench, np.array(self._plan.call)
+        tickets = np.zeros((at.PHASES * plan.layers + 1) * at.LINE + at.LINE, np.int64)
+        span = int(
+            max((rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1, rows[:, at.SOURCE_LENGTH].max())
+        )
+        team = threads()
+        rooms = bench.lay(plan, len(x), span, team)
+        call[at.CALL], call[at.ROWS], call[at.THREADS] = call.ctypes.data, len(x), team
+        call[at.SPAN], call[at.ROW_TABLE] = span, rows.ctypes.data
+        call[at.TICKETS] = -(-tickets.ctypes.data // (8 * at.LINE)) * 8 * at.LINE
+        call[at.X], call[at.OUT] = x.data_ptr(), out.data_ptr()
+        call[at.ASKED], call[at.MIXED], call[at.INNER] = bench.asked, bench.mixed, bench.inner
+        call[at.CHOSEN], call[at.PANEL] = bench.chosen, bench.panel
+        call[list(more)] = list(more.values())
+        # who comes late must find the tables of its own step
+        TEAM.run(self._code, int(call[at.CALL]), rooms, (call, tickets, rows, plan, kept))
+
+
+class Bench:
+    """Room for what threads write on the way: for each other, and each for itself."""
+
+    def __init__(self) -> None:
+        self.asked = self.mixed = self.inner = self.chosen = self.panel = 0
+        self._rooms: list[int] = []
+        self._size = (0, 0, 0)
+        self._arrays: list[np.ndarray[tuple[int], np.dtype[np.float32]]] = []
+
+    def lay(self, plan: Plan, rows: int, span: int, team: int) -> list[int]:
+        """Make it large enough; the rooms of so many threads."""
+        if any(there < needed for there, needed in zip(self._size, (rows, span, team), strict=True)):
+            most = max(rows, self._size[0]), max(2 * span, self._size[1]), max(team, self._size[2])
+            self._lay(plan, *most)
+            self._size = most
+        return self._rooms[:team]
+
+    def _lay(self, plan: Plan, rows: int, span: int, team: int) -> None:
+        heads, cross = plan.shape.heads, plan.shape.cross
+        asked = max(heads.inside + 2 * heads.groups * heads.width, cross.inside)
+        inside, active = plan.shape.mlp, max(1, plan.shape.mlp.active)
+        own = max(
+            rows * plan.width + 2 * at.MATRIX + 2 + rows * active + inside.experts,
+            2 * max(heads.width, cross.width) + 3 * span + 8,
+        )
+        self.panel = 64 * -(-4 * own // 64)
+        deepest = max(plan.width, heads.inside, cross.inside, inside.hidden) + at.BLOCK
+        own = self.panel // 4 + (rows + at.TILE) * deepest
+        sizes = [rows * asked, rows * max(heads.inside, cross.inside), 2 * rows * active * inside.hidden]
+        sizes += [2 * rows * active, *[own] * team]
+        self._arrays = [np.zeros(size + 32, np.float32) for size in sizes]
+        self.asked, self.mixed, self.inner, self.chosen, *self._rooms = (
+            -(-array.ctypes.data // 64) * 64 for array in self._arrays
+        )

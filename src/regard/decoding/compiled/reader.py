@@ -1,0 +1,106 @@
+"""Sources read by the machine code: only what is real of them, sentence behind sentence, nothing is padded."""
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.caller import Caller
+from regard.decoding.compiled.machine_code import Code
+from regard.decoding.compiled.plan import Plan
+from regard.decoding.compiled.positions import Table
+from regard.decoding.compiled.product import run_product
+from regard.decoding.compiled.shape import heads_of
+from regard.decoding.compiled.weights import NotCoveredError, Weights, need
+from regard.model.assembly import Seq2Seq
+from regard.model.attention import Multihead
+from regard.model.attention.attention import split
+from regard.model.memory import KeysValues, Memory, SourceKeysValues
+from regard.model.positions import Where
+from regard.model.precision import is_rounded
+from regard.model.transformer import TransformerDecoder, TransformerEncoder
+
+CPU = torch.device("cpu")
+AT_ONCE = 512  # positions of whole sentences: what they need on the way stays near
+LONGEST = 2048  # positions of a sentence; torch's attention is made for longer ones
+
+
+class Reader:
+    """An encoder, and the keys and values that a decoder makes of what it says, as the machine code sees them."""
+
+    def __init__(self, code: Code, model: Seq2Seq) -> None:
+        encoder, decoder = model.encoder, model.decoder
+        self._plan = Plan(encoder, model.source)
+        need(type(decoder) is TransformerDecoder)
+        assert isinstance(encoder, TransformerEncoder)
+        assert isinstance(decoder, TransformerDecoder)
+        need(encoder.pattern.hides_nothing and encoder.read is None)
+        self._decoder, self._code, self._caller = decoder, code, Caller(code, self._plan)
+        self._crosses = [cross_of(layer.cross) for layer in decoder.layers]
+        self._weights = Weights()
+        self._matrices = np.array([self._matrix(cross) for cross in self._crosses])
+        self._heads = heads_of(decoder.layers[0].attention)
+
+    def start(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, "B"]) -> Memory | None:
+        """The memory before the first step; None, and nothing done, where only torch can do this."""
+        try:
+            need(not torch.is_grad_enabled() and not is_rounded(CPU) and self._plan.holds)
+            need(not self._plan.weights.moved and not self._weights.moved)
+            need(source.shape[1] <= LONGEST and bool((lengths > 0).all()))
+            x = self._plan.positions.embed(self._plan.embedding(source), Where(0, source.shape[1]))
+            need(x.dtype == torch.float32)
+        except NotCoveredError:
+            return None
+        self._plan.pack()
+        self._weights.pack(self._matrices)
+        real = torch.arange(source.shape[1]) < lengths[:, None]
+        states = self._read(x[real], lengths.tolist())
+        read = [self._remembered(number, states, real) for number in range(len(self._crosses))]
+        memory = self._decoder.begin(len(source), read, lengths)
+        for entry in memory.layers:
+            if isinstance(entry, KeysValues):
+                entry.make_room((len(source), self._heads.groups, self._heads.width))
+        return memory
+
+    def _matrix(self, cross: Multihead) -> list[int]:
+        inside = 2 * cross.kv_heads * heads_of(cross).width
+        return self._weights.matrix(cross.key_value, inside, self._plan.width)
+
+    def _read(self, x: Float[Tensor, "N D"], lengths: list[int]) -> Float[Tensor, "N D"]:
+        """What the encoder makes of sentences that follow each other, some at a time."""
+        out, first, table = torch.empty_like(x), 0, row_table(lengths)
+        while first < len(x):
+            stops = table[first:, at.STOP]
+            stop = max(int(stops[0]), int(stops[stops <= first + AT_ONCE].max(initial=0)))
+            rows = table[first:stop].copy()
+            rows[:, [at.LOW, at.STOP]] -= first
+            self._caller.run(x[first:stop], rows, out[first:stop], {at.STEPS: 1})
+            first = stop
+        return out
+
+    def _remembered(self, number: int, states: Float[Tensor, "N D"], real: Tensor) -> SourceKeysValues:
+        """Keys and values of one layer, zeros where sentences are shorter than the longest."""
+        cross, linear = self._crosses[number], self._crosses[number].key_value
+        made = torch.empty(len(states), int(linear.out_features))
+        run_product(self._code, self._matrices[number], states, made)
+        padded = states.new_zeros(*real.shape, made.shape[1])
+        padded[real] = made
+        keys, values = padded.chunk(2, -1)
+        return SourceKeysValues(split(keys, cross.kv_heads), split(values, cross.kv_heads))
+
+
+def cross_of(cross: nn.Module | None) -> Multihead:
+    """Exactly multi-head attention, which nobody has hooked into."""
+    need(type(cross) is Multihead)
+    assert isinstance(cross, Multihead)
+    need(not any(part._forward_hooks or part._forward_pre_hooks for part in cross.modules()))
+    return cross
+
+
+def row_table(lengths: list[int]) -> Table:
+    """For every position the first of its sentence, and the one behind its last."""
+    counts = np.array(lengths)
+    table, stops = np.zeros((int(counts.sum()), at.ROW_SIZE), np.int64), counts.cumsum()
+    table[:, at.LOW], table[:, at.STOP] = np.repeat(stops - counts, counts), np.repeat(stops, counts)
+    return table
