@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from abreast import Results, Row, log, regard, speed, train
+from abreast import Results, Row, log, regard, train
 from regard.commands.show import columns, console
 from shown import run
 
