@@ -242,12 +242,7 @@ def test_of_two_of_one_name_the_later_counts(tmp_path: Path) -> None:
 
 def test_names_that_differ_in_case_are_two(tmp_path: Path) -> None:
     files = {"Cat/1.png": image(1), "cat/1.png": image(2), "cat/1.PNG": image(3)}
-    archive = zipped(tmp_path / "x.zip", files)
-    assert len(found(archive)) == 3
-    assert (
-        "'Cat', 'cat' differ in case only and are classes of their own"
-        in ImageFolder(train=archive, valid_share=0.0).report("train").notes
-    )
+    assert len(found(zipped(tmp_path / "x.zip", files))) == 3
 
 
 def test_an_empty_class_is_told(tmp_path: Path) -> None:

@@ -176,19 +176,9 @@ class ImageFolder(Images):
         empty = [label for each in ("", "train") for label in album.empty.get(each, [])]
         return [
             *([f"no images in the class {'folder' if len(empty) == 1 else 'folders'} {some(empty)}"] if empty else []),
-            *_alike(self.classes),
             *_ambiguous(album, self._dealer.kept(split)),
             *album.notes(),
         ]
-
-
-def _alike(classes: Sequence[str]) -> list[str]:
-    """Classes of the same name in other letters: two by mistake, more often than not."""
-    names: dict[str, list[str]] = defaultdict(list)
-    for name in classes:
-        names[name.casefold()].append(name)
-    found = [alike for alike in names.values() if len(alike) > 1]
-    return [f"{some(alike)} differ in case only and are classes of their own" for alike in found[:1]]
 
 
 def _ambiguous(album: Album, entries: Sequence[Entry]) -> list[str]:
