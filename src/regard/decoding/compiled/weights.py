@@ -1,5 +1,7 @@
 """Tensors that the machine code reads by their addresses."""
 
+from threading import Thread
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -38,8 +40,10 @@ class Weights:
         return [tensor.data_ptr() for tensor in self._tensors] != self._addresses
 
     def settle(self) -> None:
-        """They will be read again and again."""
-        use_large_pages((tensor.data_ptr(), tensor.nbytes) for tensor in self._tensors)
+        """They will be read again and again; half a gigabyte takes a second to move, which no first token waits for."""
+        held = tuple(self._tensors)
+        places = ((tensor.data_ptr(), tensor.nbytes) for tensor in held)
+        Thread(target=use_large_pages, args=(places,), name="large pages", daemon=True).start()
 
     def address(self, tensor: Tensor | None, *shape: int, kind: torch.dtype = torch.float32) -> int:
         """Where a tensor begins: exactly of this type and shape, without gaps. None has the address 0."""
