@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from small import STACKS, TEXT, prepared, recipe
+from torch import Tensor
 
 from regard.errors import InputError, RecipeError
 from regard.model.assembly import LanguageModel
@@ -95,17 +96,40 @@ def test_documents_that_are_kept_apart_do_not_see_each_other(stack: str, tmp_pat
         torch.testing.assert_close(surprises(model, alone)[0], costs[start:stop], rtol=1e-4, atol=1e-4)
 
 
+def _read_as_one(model: LanguageModel, batches: list[TextBatch], row: int) -> Tensor:
+    """−log p of one lane: everything since it last began in one piece, and none of what was before."""
+    begins = [n for n, batch in enumerate(batches) if batch.goes_on is None or not batch.goes_on[row]]
+    assert begins[0] == 0
+    total = torch.zeros(())
+    for start, stop in zip(begins, [*begins[1:], len(batches)], strict=True):
+        inputs, labels = (
+            torch.cat([getattr(batch, name)[row] for batch in batches[start:stop]]) for name in ("inputs", "labels")
+        )
+        total = total + F.cross_entropy(model(inputs[None])[0], labels, reduction="sum")
+    return total
+
+
+def test_every_lane_begins_anew_now_and_then_and_never_all_at_once(text: Path) -> None:
+    task, _ = prepared(text, "gru", task={"carry_state": True, "context": 2, "batch_tokens": 16})
+    lanes = task.batches(1)
+    assert len(lanes) > 40
+    assert lanes[0].goes_on is None
+    begun = torch.stack([~lanes[n].goes_on for n in range(1, 40)])  # windows × lanes
+    for lane in begun.T:
+        places = lane.nonzero().flatten()
+        assert len(places) >= 2
+        assert (places.diff() == 16).all()
+    assert begun.sum(1).max() == 1
+
+
 @pytest.mark.parametrize("stack", ["lstm", "gru", "elman"])
 def test_a_carried_state_reads_the_text_as_one(stack: str, text: Path) -> None:
     task, model = prepared(text, stack, task={"carry_state": True})
     lanes = task.batches(1)
     model.train()
-    parts = [task.loss(model, lanes[n]).plain for n in range(4)]
     batches = [lanes[n] for n in range(4)]
-    assert [batch.fresh for batch in batches] == [True, False, False, False]
-    inputs = torch.cat([batch.inputs for batch in batches], 1)
-    labels = torch.cat([batch.labels for batch in batches], 1)
-    whole = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten(), reduction="sum")
+    parts = [task.loss(model, batch).plain for batch in batches]
+    whole = sum(_read_as_one(model, batches, row) for row in range(lanes.rows))
     torch.testing.assert_close(sum(parts), whole, rtol=1e-4, atol=1e-2)
     carried = task.carried(model)
     other, _ = prepared(text, stack, task={"carry_state": True})

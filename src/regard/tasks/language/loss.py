@@ -63,7 +63,7 @@ class Reader:
             lane = last // rows
             for start in range(0, lane, self.width):
                 starts = lane * np.arange(rows) + start
-                yield window_batch(stream, starts, min(self.width, lane - start), False, fresh=start == 0), 0
+                yield window_batch(stream, starts, min(self.width, lane - start), False), 0
             return
         width = min(self.width, last)
         if last > 0:

@@ -66,7 +66,7 @@ class Language(Task):
         ] = "joined",
         carry_state: Annotated[
             bool,
-            Doc("Whether a recurrent model goes on from the window before (truncated BPTT), or forgets it."),
+            Doc("Whether a recurrent model goes on from window to window (truncated BPTT), 16 at a time."),
         ] = False,
         label_smoothing: Annotated[
             Share, Doc("Share of the right token's weight that is spread over all, against overconfidence; 0 is none.")
@@ -210,9 +210,10 @@ class Language(Task):
         if not self.carries:
             return language_loss(model, batch, self.label_smoothing)
         memory = model.start(rows=len(batch.inputs))
-        if self._carried is not None and not batch.fresh:
+        if self._carried is not None and batch.goes_on is not None:
             for entry, before in zip(memory.held(), self._carried.held(), strict=True):
-                entry.replace(*before.held)
+                pairs = zip(before.held, entry.held, strict=True)
+                entry.replace(*(held.where(batch.goes_on[:, None], start) for held, start in pairs))
         found = language_loss(model, batch, self.label_smoothing, memory)
         if model.training:
             for entry in memory.held():
