@@ -1,6 +1,7 @@
 """A trained run, opened for use."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -80,14 +81,16 @@ def open_run(
     recipe = _changed(Recipe.check(run.recipe, MENU), overrides)
     checkpoint = run.for_use(listener)
     model: Assembly = fitted(recipe.model, checkpoint.shapes())
-    task: Task = recipe.wants("task").build(run.files)
-    for key, size in task.sizes().items():
-        said = getattr(recipe.model, key)
-        if said != size:
-            told = f"{shown_size(said)} in the recipe, {shown_size(size)} in its files"
-            raise InputError(f"{run.folder}: {key} is {told}")
     listener.at("reading the weights")
-    weights = checkpoint.weights()
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(checkpoint.weights)  # while tokenizers are looked through, which takes as long
+        task: Task = recipe.wants("task").build(run.files)
+        for key, size in task.sizes().items():
+            said = getattr(recipe.model, key)
+            if said != size:
+                told = f"{shown_size(said)} in the recipe, {shown_size(size)} in its files"
+                raise InputError(f"{run.folder}: {key} is {told}")
+        weights = reading.result()
     _refuse_no_numbers(run, checkpoint.step, weights)
     load(model, weights, copy=False)
     if int8:
@@ -104,7 +107,7 @@ def _changed(recipe: Recipe, overrides: Sequence[Override]) -> Recipe:
 def _refuse_no_numbers(run: Run, step: int, weights: "dict[str, torch.Tensor]") -> None:
     """Weights of a training that went astray answer nothing: which ones, before anything is asked of them."""
     for name, tensor in weights.items():
-        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+        if tensor.is_floating_point() and tensor.numel() and not all(one.isfinite() for one in tensor.aminmax()):
             raise InputError(
                 f"{run.folder}: {name} holds no numbers (NaN or infinite) at step {step:,}: the training diverged\n"
                 "train a new run with a lower training.optimizer.learning_rate"

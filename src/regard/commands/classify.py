@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regard.commands.ahead import check_ahead
 from regard.commands.asked_images import ImageNames, Refusals, groups_read
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
@@ -44,6 +45,7 @@ def classify(
     """
     if json and csv:
         raise InputError("--json and --csv: one of them")
+    check_ahead(run)
     from regard.verbs import classifier_of, opened
 
     read = groups_read(image, "classify")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.show import as_json, columns, console, line
 from regard.commands.shown import Shown
@@ -48,6 +49,7 @@ def evaluate(
     """
     keys, others = _told_apart(overrides or [], against or [])
     keys = [*keys, *(set_ or ()), *(["task.shortlist=true"] if shortlist else [])]
+    check_ahead(run)
     from regard.verbs import compare, opened
     from regard.verbs import evaluate as evaluated
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
 from regard.commands.surprise import Inked
@@ -78,6 +79,7 @@ def generate(
 
     regard generate runs/gpt --file prompts.txt --samples 4 --json > out.jsonl
     """
+    check_ahead(run)
     from regard.commands.conversation import Conversation
     from regard.commands.prompts import asked_prompts, chatted, prompt_of, spoken
     from regard.commands.waiting import waiting

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.examples import check_asked, show_examples
 from regard.commands.page import is_paged, show
@@ -105,6 +106,7 @@ def look(
     check_asked(run, text or file or view or heads or off or beside or live, examples, bool(only or smollm2))
     if run is None:
         return show_examples(out, only or [], smollm2, json, quiet)
+    check_ahead(run, *(beside or ()))
     from regard.verbs import look as looked
 
     _check(out, view, heads, off or [])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regard.commands.ahead import check_ahead
 from regard.commands.asked_images import ImageNames, Refusals, groups_read
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
@@ -45,6 +46,7 @@ def restore(
 
     regard restore runs/mine letter.png --corrupt --show before-after.png
     """
+    check_ahead(run)
     from regard.tasks.restoration.printing import Prints
     from regard.verbs import opened, restorer_of
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
 from regard.commands.translate import Device, Quiet
@@ -36,6 +37,7 @@ def score(
 
     regard score runs/gpt --file sentences.txt | sort -n
     """
+    check_ahead(run)
     from regard.commands.asked import asked_lines
     from regard.commands.waiting import waiting
     from regard.commands.warned import DAMAGED, Warned

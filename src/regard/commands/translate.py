@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.show import console
 from regard.commands.shown import Shown
@@ -64,6 +65,7 @@ def translate(
 
     regard translate runs/mine --file in.txt.gz > out.txt
     """
+    check_ahead(run)
     from regard.commands.asked import asked_lines
     from regard.commands.waiting import waiting
     from regard.decoding.resize import check_sizes

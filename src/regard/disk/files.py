@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from regard.disk import ahead
 from regard.disk.door import ENDLESS, LARGEST, opened
 from regard.disk.parsing import LARGEST_TOML, parse_json, parse_toml
 from regard.errors import InputError
@@ -89,7 +90,8 @@ def checksum(path: Path, *, links: bool = False, deep: int = 0) -> str:
     """The sha256 of a file."""
     with opened(path, ENDLESS, links=links, deep=deep) as file:
         try:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            begun = ahead.taken(file)
+            return hashlib.file_digest(file, "sha256").hexdigest() if begun is None else begun.result()
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
 

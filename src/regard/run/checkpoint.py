@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.disk import checksum, read_json, remove, sync, write
+from regard.disk.ahead import begin
 from regard.disk.door import ENDLESS, opened
 from regard.disk.header import read_head
 from regard.errors import InputError
@@ -69,6 +70,11 @@ class Checkpoint:
             if not _accounted_for(path) or checksum(path, deep=DEEP) != hashes.get(name):
                 raise InputError(f"{path}: damaged: not what was written")
         return manifest
+
+    def check_ahead(self) -> None:
+        """Begin with what a check takes longest for, in a thread, while something else is done."""
+        if _accounted_for(self.folder / WEIGHTS):
+            begin(self.folder / WEIGHTS, DEEP)
 
     def manifest(self) -> dict[str, Any]:
         """What is said of the tensors, itself found to be what was written."""
