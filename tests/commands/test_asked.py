@@ -65,7 +65,7 @@ def test_two_ways_of_saying_the_input_are_refused(trained: tuple[Path, Done], tm
 def test_a_file_that_is_none_is_refused_before_anything_is_loaded(
     what: str, trained: tuple[Path, Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("regard.verbs.open_run", None)
+    monkeypatch.setattr("regard.verbs.runs.open_run", None)
     name = str(tmp_path / "gone.txt") if what == "no such file" else str(tmp_path)
     refused(3, f"{name}: {what}", "translate", str(trained[0]), "--file", name)
 

@@ -1,0 +1,79 @@
+"""What is done with images: said what they show, and made whole."""
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from regard.datasets.images.asked import Given
+from regard.errors import InputError
+from regard.listener import SILENT, Listener
+from regard.tasks.classification import Classified, Classifier
+from regard.tasks.classification.showing import Pictures
+from regard.tasks.restoration import Restored, Restorer
+from regard.tasks.restoration.printing import Prints
+from regard.verbs.given import asked, named
+from regard.verbs.runs import RunLike, opened
+
+
+def classify(
+    run: RunLike,
+    images: Given | Iterable[Given],
+    *,
+    top: int = 3,
+    show: str | Path | None = None,
+    device: str | None = None,
+    int8: bool = False,
+    listener: Listener = SILENT,
+) -> list[Classified]:
+    """What images show: the `top` likeliest classes of each, in their order; `show` draws where it looked."""
+    if not isinstance(top, int) or isinstance(top, bool) or top < 1:
+        raise InputError(f"top: wanted a whole number from 1, given {named(top)}")
+    rows = asked(images)
+    classifier = classifier_of(opened(run, device=device, int8=int8, listener=listener))
+    pictures = None if show is None else Pictures(classifier, show)
+    found: list[Classified] = []
+    while some := [(one.name, one.pixels()) for one in islice(rows, classifier.together)]:
+        names, pixels = [name for name, _ in some], [each for _, each in some]
+        for one, each in zip(classifier.classify(pixels, names, top), pixels, strict=True):
+            found.append(one)
+            if pictures is not None:
+                pictures.draw(one, each, listener)
+        listener.at("classifying", len(found))
+    return found
+
+
+def classifier_of(run: RunLike) -> Classifier:
+    """What answers, if that is a classifier of images."""
+    trained = opened(run)
+    if not isinstance(trained.answerer, Classifier):
+        raise InputError(f"{trained.run.folder}: not a classifier; its task is {trained.recipe.wants('task').kind}")
+    return trained.answerer
+
+
+def restore(
+    run: RunLike,
+    images: Given | Iterable[Given],
+    *,
+    out: str | Path | None = None,
+    show: str | Path | None = None,
+    corrupt: bool = False,
+    overwrite: bool = False,
+    device: str | None = None,
+    listener: Listener = SILENT,
+) -> list[Restored]:
+    """Images without what spoilt them, in their order; written where `out` says, drawn where `show` says."""
+    rows = asked(images)
+    prints = Prints(restorer_of(opened(run, device=device, listener=listener)), out, show, corrupt, overwrite)
+    found: list[Restored] = []
+    for one in rows:
+        found.append(prints.restore(one.name, one.pixels(), listener))
+        listener.at("restoring", len(found))
+    return found
+
+
+def restorer_of(run: RunLike) -> Restorer:
+    """What answers, if that is a restorer of images."""
+    trained = opened(run)
+    if not isinstance(trained.answerer, Restorer):
+        raise InputError(f"{trained.run.folder}: not a restorer; its task is {trained.recipe.wants('task').kind}")
+    return trained.answerer
