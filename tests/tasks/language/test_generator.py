@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from regard.decoding.request import Request, Token
 from regard.decoding.sample import Greedy, Sample
 from regard.errors import InputError
 from regard.tasks.language.generator import TextGenerator
-from regard.tasks.language.scorer import Scorer
-from regard.tasks.language.writing import Chunk, Generated, Text
+from regard.tasks.language.scorer import ScoredText, Scorer
+from regard.tasks.language.writing import Chunk, Generated, Text, Written
 
 PROMPTS = ["The fox", "yes, no", "", "The 3th fox", "ö", "The fox"]
 
@@ -320,6 +321,13 @@ def test_texts_are_scored_as_they_would_be_alone(generator: TextGenerator) -> No
     ended = dict(Scorer(generator, ended=True).score(["no", ""]))
     assert len(ended[0].tokens) == len(found[2].tokens) + 1
     assert len(ended[1].tokens) == 1
+
+
+def test_a_score_is_of_the_whole_text_of_a_token_and_of_a_byte() -> None:
+    found = ScoredText("한 ö", [Written("한", 5, -2.0), Written(" ", 6, -0.5), Written("ö", 7, -1.0)])
+    assert found.log_prob == pytest.approx(-3.5)
+    assert found.per_token == pytest.approx(-3.5 / 3)
+    assert found.bits_per_byte == pytest.approx(3.5 / log(2) / (3 + 1 + 2))
 
 
 def test_a_draft_changes_nothing_but_the_steps(small: TextGenerator, text: Path) -> None:
