@@ -190,5 +190,9 @@ def test_roles_know_rows_and_columns() -> None:
     assert scores[0][0]["distance"] == pytest.approx(0, abs=1e-3)
     assert scores[2][0]["distance"] == pytest.approx((1 + 2 + 1 + 1 + 2 + 1) / 6, abs=1e-3)
     assert "previous" not in scores[0][0]
+    halves = (heads[2:3] + heads[3:4]) / 2  # half of it on [CLS], which is no distance away
+    tally = Tally(given(halves, list(line.tokens)).layers[0], line, line)
+    tally.add(0, halves)
+    assert tally.scores()[0][0]["distance"] == pytest.approx(scores[2][0]["distance"], abs=1e-3)
     steps = torch.maximum((place[:, None] // 4 - place // 4).abs(), (place[:, None] % 4 - place % 4).abs())
     assert scores[4][0]["distance"] == pytest.approx(float((near * steps).sum(1).div(near.sum(1)).mean()), abs=1e-3)

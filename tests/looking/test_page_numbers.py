@@ -126,6 +126,8 @@ def test_the_last_layer_of_the_lens_is_the_model_itself() -> None:
     ranks = lens(look.scene)
     assert [row[-1] for row in ranks] == [step["rank"] for step in steps(look.scene)[:-1]]
     assert all(len(row) == 2 for row in ranks)
+    assert lens(look.scene, 5, 9) == ranks[5:9]
+    assert steps(look.scene, 5, 9) == steps(look.scene)[5:9]
     assert lens(translated("additive").scene) == []
 
 
