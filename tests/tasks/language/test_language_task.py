@@ -128,6 +128,7 @@ def test_what_is_carried_is_cut_off_and_only_learning_changes_it(text: Path) -> 
     task.loss(model, lanes[2])
     after = task.carried(model)
     assert all(torch.equal(after[name], held) for name, held in before.items())
+    torch.testing.assert_close(task.loss(model, lanes[0]).plain, surprises(model, lanes[0]).sum())  # an epoch begins
 
 
 def stops_early(task: Language, model: LanguageModel) -> None:
