@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from strangers import change, put, stranger
+from strangers import FAMILIES, change, put, stranger
 
 from regard.errors import InputError
 from regard.importing import read_model
+from regard.importing.configs import read_config
 
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "another family": ("llama", {"model_type": "gemma2"}, "model_type: 'gemma2' is not among"),
@@ -22,6 +23,11 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
         "original_max_pos.*miss",
     ),
     "part of a head": ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor: 0.5"),
+    "part of a head, newer": (
+        "llama",
+        {"rope_parameters": {"rope_theta": 1e4, "partial_rotary_factor": 0.5}},
+        "partial_rotary_factor: 0.5",
+    ),
     "odd positions": ("llama", {"rope_parameters": {"rope_theta": 1e4, "odd": 1}}, "odd: 1: not known here"),
     "no base": ("llama", {"rope_parameters": {"rope_theta": 0.0}}, "base: wanted a number > 0"),
     "softcapping": ("llama", {"final_logit_softcapping": 30.0}, "final_logit_softcapping: 30.0: Regard has no such"),
@@ -70,6 +76,20 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "many experts": ("mixtral", {"num_local_experts": 10**6}, "asks for 2,000,000 weights or more"),
     "more active": ("mixtral", {"num_experts_per_tok": 7}, "active: 7 of 5 experts"),
 }
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "mistral", "qwen2", "mixtral"])
+def test_what_a_config_leaves_out_is_what_transformers_takes_it_for(family: str) -> None:
+    said = {"vocab_size": 317, "hidden_size": 32, "intermediate_size": 22}
+    said |= {"num_hidden_layers": 2, "num_attention_heads": 8}
+    if family == "gpt2":
+        said = {"vocab_size": 317, "n_embd": 32, "n_layer": 2, "n_head": 8}
+    whole = json.loads(FAMILIES[family][1](**said).to_json_string(use_diff=False))
+    assert read_config(said | {"model_type": family}, "config.json") == read_config(whole, "config.json")
+    if family in ("llama", "qwen2"):  # of the others transformers takes null no more
+        said |= {"num_key_value_heads": None}
+        heads = FAMILIES[family][1](**said).num_key_value_heads
+        assert read_config(said | {"model_type": family}, "config.json").kv_heads == heads == 8
 
 
 @pytest.mark.parametrize("case", WRONG)
