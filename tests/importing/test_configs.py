@@ -92,6 +92,14 @@ def test_what_a_config_leaves_out_is_what_transformers_takes_it_for(family: str)
         assert read_config(said | {"model_type": family}, "config.json").kv_heads == heads == 8
 
 
+def test_a_window_of_qwen_is_used_only_where_that_is_said() -> None:
+    said = {"model_type": "qwen2", "vocab_size": 317, "hidden_size": 32, "intermediate_size": 22}
+    said |= {"num_hidden_layers": 2, "num_attention_heads": 8, "sliding_window": 9}
+    for used, first, wanted in ((False, 1, None), (True, 2, None), (True, 0, 9)):
+        found = read_config(said | {"use_sliding_window": used, "max_window_layers": first}, "config.json")
+        assert found.window == wanted
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_it_is_refused_by_name(case: str, tmp_path: Path) -> None:
     family, changed, said = WRONG[case]
@@ -133,9 +141,10 @@ def test_no_file_outside_is_named(name: object, tmp_path: Path) -> None:
         read_model(folder)
 
 
-def test_what_is_no_number_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_what_is_no_number_is_refused(number: str, tmp_path: Path) -> None:
     theirs = stranger("llama")
-    theirs.model.norm.weight.data[3] = float("nan")
+    theirs.model.norm.weight.data[3] = float(number)
     with pytest.raises(InputError, match=rf"{tmp_path}: model\.norm\.weight holds what is no number"):
         read_model(put(tmp_path, theirs))
 
