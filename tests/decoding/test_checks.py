@@ -22,7 +22,9 @@ RANGES: list[tuple[Any, dict[str, Any], str]] = [
     (Beam, {"length_penalty": float("nan")}, "length_penalty: wanted a number, given nan"),
     (Greedy, {"min_length": -1}, "min_length: wanted a whole number of at least 0, given -1"),
     (Sample, {"temperature": 0.0}, "temperature: wanted a number above 0, given 0.0"),
-    (Sample, {"top_p": float("inf")}, "top_p: wanted a number above 0, given inf"),
+    (Sample, {"top_p": float("inf")}, "top_p: wanted a number above 0, at most 1, given inf"),
+    (Sample, {"top_p": 1.5}, "top_p: wanted a number above 0, at most 1, given 1.5"),
+    (Sample, {"top_p": 0.0}, "top_p: wanted a number above 0, at most 1, given 0.0"),
     (Sample, {"top_k": True}, "top_k: wanted a whole number of at least 0, given True"),
 ]
 

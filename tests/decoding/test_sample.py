@@ -26,8 +26,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from regard.decoding.choice import Choice
 from regard.decoding.request import Request
-from regard.decoding.sample import Greedy, Sample
+from regard.decoding.sample import Greedy, Sample, penalised
+from regard.decoding.search import Active, Running
 
 SEEDS = st.integers(0, 10**6)
 LOGITS = torch.tensor([4.0, 4.0, 0.3, -0.7, 1.1, -torch.inf, 0.0, 2.0, -3.0, -torch.inf])  # marks first
@@ -151,6 +153,16 @@ def test_what_has_no_chance_is_never_drawn(seed: int, size: int, temperature: fl
     logits[:END] = -torch.inf
     assert found[logits.isinf()].sum() == 0
     assert found.sum() == 30
+
+
+def test_a_penalty_makes_scores_of_either_sign_worse() -> None:
+    """Of what was read and of what was written, and of nothing else [Keskar et al. 2019]."""
+    running = Running([Active(0, Request([3, 4]), 9)], torch.device("cpu"), 1)
+    running.written = torch.tensor([[-1, 6]])
+    logits = torch.tensor([[1.0, -1.0, 1.0, 3.0, -2.0, 0.5, 0.0, -4.0]])
+    found = penalised(logits, running, Choice(torch.nn.Linear(1, 8), {END}, set()), 2.0)
+    assert found.tolist() == [[1.0, -1.0, 1.0, 1.5, -4.0, 0.5, 0.0, -4.0]]
+    assert logits[0, 3] == 3.0  # chances before any penalty are told of these
 
 
 @pytest.mark.parametrize("draw", [0.0, 0.25, 0.5, 1 - 2**-24, 1.0])

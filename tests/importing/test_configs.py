@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from strangers import change, put, stranger
+from strangers import FAMILIES, change, put, stranger
 
 from regard.errors import InputError
 from regard.importing import read_model
+from regard.importing.configs import read_config
 
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "another family": ("llama", {"model_type": "gemma2"}, "model_type: 'gemma2' is not among"),
@@ -22,6 +23,11 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
         "original_max_pos.*miss",
     ),
     "part of a head": ("llama", {"partial_rotary_factor": 0.5}, "partial_rotary_factor: 0.5"),
+    "part of a head, newer": (
+        "llama",
+        {"rope_parameters": {"rope_theta": 1e4, "partial_rotary_factor": 0.5}},
+        "partial_rotary_factor: 0.5",
+    ),
     "odd positions": ("llama", {"rope_parameters": {"rope_theta": 1e4, "odd": 1}}, "odd: 1: not known here"),
     "no base": ("llama", {"rope_parameters": {"rope_theta": 0.0}}, "base: wanted a number > 0"),
     "softcapping": ("llama", {"final_logit_softcapping": 30.0}, "final_logit_softcapping: 30.0: Regard has no such"),
@@ -72,6 +78,28 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.parametrize("family", ["gpt2", "llama", "mistral", "qwen2", "mixtral"])
+def test_what_a_config_leaves_out_is_what_transformers_takes_it_for(family: str) -> None:
+    said = {"vocab_size": 317, "hidden_size": 32, "intermediate_size": 22}
+    said |= {"num_hidden_layers": 2, "num_attention_heads": 8}
+    if family == "gpt2":
+        said = {"vocab_size": 317, "n_embd": 32, "n_layer": 2, "n_head": 8}
+    whole = json.loads(FAMILIES[family][1](**said).to_json_string(use_diff=False))
+    assert read_config(said | {"model_type": family}, "config.json") == read_config(whole, "config.json")
+    if family in ("llama", "qwen2"):  # of the others transformers takes null no more
+        said |= {"num_key_value_heads": None}
+        heads = FAMILIES[family][1](**said).num_key_value_heads
+        assert read_config(said | {"model_type": family}, "config.json").kv_heads == heads == 8
+
+
+def test_a_window_of_qwen_is_used_only_where_that_is_said() -> None:
+    said = {"model_type": "qwen2", "vocab_size": 317, "hidden_size": 32, "intermediate_size": 22}
+    said |= {"num_hidden_layers": 2, "num_attention_heads": 8, "sliding_window": 9}
+    for used, first, wanted in ((False, 1, None), (True, 2, None), (True, 0, 9)):
+        found = read_config(said | {"use_sliding_window": used, "max_window_layers": first}, "config.json")
+        assert found.window == wanted
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_it_is_refused_by_name(case: str, tmp_path: Path) -> None:
     family, changed, said = WRONG[case]
@@ -113,9 +141,10 @@ def test_no_file_outside_is_named(name: object, tmp_path: Path) -> None:
         read_model(folder)
 
 
-def test_what_is_no_number_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_what_is_no_number_is_refused(number: str, tmp_path: Path) -> None:
     theirs = stranger("llama")
-    theirs.model.norm.weight.data[3] = float("nan")
+    theirs.model.norm.weight.data[3] = float(number)
     with pytest.raises(InputError, match=rf"{tmp_path}: model\.norm\.weight holds what is no number"):
         read_model(put(tmp_path, theirs))
 

@@ -36,6 +36,15 @@ def test_many_files_are_one_model(family: str, tmp_path: Path) -> None:
         assert found.origin["files"][path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def test_a_weight_in_two_files_is_refused(tmp_path: Path) -> None:
+    folder = put(tmp_path, stranger("gpt2"), max_shard_size="10KB")
+    first, second, *_ = sorted(folder.glob("model-*.safetensors"))
+    name, weight = next(iter(load_file(second).items()))
+    save_file(load_file(first) | {name: weight + 1}, first)
+    with pytest.raises(InputError, match=f"{name} is there twice"):
+        read_model(folder)
+
+
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.float64])
 def test_weights_of_other_types_become_float32(kind: torch.dtype, tmp_path: Path) -> None:
     theirs = stranger("qwen2")

@@ -13,6 +13,8 @@ from written import gguf, put_gguf, rounded
 
 from regard.errors import InputError
 from regard.importing import read_model
+from regard.importing.gguf.config import read_values
+from regard.importing.gguf.head import Entry
 from regard.importing.gguf.kinds import KINDS, numbers
 
 WIDE = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16}
@@ -33,6 +35,25 @@ def test_a_file_gives_the_logits_of_the_model_it_was_made_from(family: str, tmp_
 def test_experts_may_be_tensors_of_their_own(tmp_path: Path) -> None:
     theirs = stranger("mixtral")
     agree(read_model(put_gguf(tmp_path / "small.gguf", theirs, apart=True)), theirs)
+
+
+@pytest.mark.parametrize("active", [1, 3])
+def test_as_many_experts_answer_as_the_file_says(active: int, tmp_path: Path) -> None:
+    theirs = stranger("mixtral", num_experts_per_tok=active)
+    agree(read_model(put_gguf(tmp_path / "small.gguf", theirs)), theirs)
+
+
+def test_a_window_is_one_here_too(tmp_path: Path) -> None:
+    theirs = stranger("mistral window")
+    agree(read_model(put_gguf(tmp_path / "small.gguf", theirs, **{"attention.sliding_window": 5})), theirs)
+
+
+def test_files_in_parts_and_positions_in_tensors_are_refused() -> None:
+    values = {"general.architecture": "llama"}
+    with pytest.raises(InputError, match="split.count: one of several files; join them first"):
+        read_values(values | {"split.count": 2}, {}, "a.gguf")
+    with pytest.raises(InputError, match="rope_freqs.weight: stretched positions"):
+        read_values(values, {"rope_freqs.weight": Entry(KINDS[0], (8,), 0, 32)}, "a.gguf")
 
 
 def test_positions_may_be_stretched(tmp_path: Path) -> None:

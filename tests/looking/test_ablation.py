@@ -38,6 +38,19 @@ def test_changed_tokens_are_those_that_would_be_written_otherwise() -> None:
     assert effects(look, [off, {}])[1].loss == pytest.approx(0.0, abs=1e-6)
 
 
+def test_losses_are_means_over_all_that_was_written_in_every_piece() -> None:
+    look = gather(translation_scene(translator("transformer", split=True), f"{SOURCE}. ein Hund."))
+    off = {"decoder.layers.0.cross": [0, 1]}
+    sizes = {len(piece.outputs) for piece in look.scene.pieces}
+    assert len(look.scene.pieces) == len(sizes) == 2  # of unlike length, so that no mean of means will do
+    before = torch.tensor(look.scene.costs())
+    with silenced(look.scene.model, off):
+        after = torch.tensor(look.scene.costs())
+    gone = without(look, ["cross.0"], again=False)
+    assert gone.loss == pytest.approx((float(before.mean()), float(after.mean())), abs=1e-4)
+    assert effects(look, [off])[0].loss == pytest.approx(float((after - before).mean()), abs=1e-4)
+
+
 def test_a_translator_answers_without_them() -> None:
     used = translator("transformer")
     look = gather(translation_scene(used, SOURCE))

@@ -15,7 +15,7 @@ from regard.datasets.tokenizer import Words
 from regard.datasets.tokenizer.trainer import BOS, EOS
 from regard.decoding.sample import Greedy
 from regard.errors import InputError
-from regard.looking.alignment import SHADES, Alignment, align
+from regard.looking.alignment import SHADES, Alignment, align, beside
 from regard.model.assembly import Seq2Seq
 from regard.model.build import build
 from regard.model.watch import watch
@@ -101,6 +101,13 @@ def test_a_model_that_knows_the_source_by_one_vector_says_so(context: str) -> No
 def test_a_model_that_looks_at_all_words_alike_shows_it(decoder: dict[str, Any]) -> None:
     weights = torch.tensor(translator(READING, decoder).align(SOURCE, TARGET).weights)
     torch.testing.assert_close(weights, torch.full_like(weights, 1 / 7))
+
+
+def test_pieces_stand_beside_each_other_and_look_at_nothing_else() -> None:
+    parts = [Alignment(["a", "b"], ["x"], [[0.3, 0.7]]), Alignment(["c"], ["y", "z"], [[1.0], [0.9]])]
+    both = beside(parts)
+    assert (both.source, both.target) == (["a", "b", "c"], ["x", "y", "z"])
+    assert both.weights == [[0.3, 0.7, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.9]]
 
 
 WORD = st.text("aZ.한국😀é", min_size=1, max_size=9)

@@ -1,6 +1,7 @@
 """What is gathered: every attention under its kind, exact weights by rows and heads, for the ids really written."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -135,6 +136,17 @@ def test_ten_thousand_tokens_are_looked_at_a_few_rows_at_a_time() -> None:
     assert rows.shape == (3, len(look.scene.lines["inputs"]))
     assert ((rows > 0).sum(1) == 5).all()
     assert look.layers[0].most * len(look.scene.lines["inputs"]) * 16 <= 2**26
+
+
+def test_how_exact_it_is_is_measured_and_not_just_said() -> None:
+    look = read("the fox")
+    glances = look.seen[0]["decoder.layers.1.attention"].glances
+    glances[0] = replace(glances[0], mixed=glances[0].mixed + 0.5)  # as if the kernel had mixed by other weights
+    assert look.mismatch == pytest.approx(0.5, abs=1e-5)
+    passes = iter((0.0, 0.375))
+    other = gather(replace(look.scene, states=lambda *given: look.scene.states(*given) + next(passes)))
+    assert other.difference == pytest.approx(0.375, abs=1e-5)
+    assert other.exactly.startswith("watched from unwatched 4e-01")
 
 
 def test_what_there_is_is_told_as_json() -> None:

@@ -2,14 +2,17 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from seen_models import given, read, translated
 from torch import Tensor
 
-from regard.looking.heads import COLUMNS, measure
-from regard.looking.roles import Tally, role
+from regard.looking.ablation import effects
+from regard.looking.heads import COLUMNS, ORDER, measure
+from regard.looking.line import Line, plain_line
+from regard.looking.roles import Scores, Tally, role
 
 TEXT = ["the", "fox", "and", "a", "dog", "met", "the", "fox", ",", "a", "dog", "."]
 SIZE = len(TEXT)
@@ -73,6 +76,39 @@ def test_scores_are_what_their_words_say() -> None:
     assert scores["local"] == pytest.approx(sum(near) / len(rows))
 
 
+def scored(heads: Tensor, line: Line, columns: Line | None = None) -> list[tuple[Scores, Scores]]:
+    """Scores of heads that are given, on lines that may be in pieces."""
+    look = given(heads, line.tokens, columns.tokens if columns else ())
+    tally = Tally(look.layers[0], line, columns or line)
+    tally.add(0, heads)
+    return tally.scores()
+
+
+def test_a_row_without_a_choice_says_nothing() -> None:
+    ((scores, _),) = scored(PUT["self"][None], plain_line(TEXT))
+    wanted = sum(float(PUT["self"][row, row]) for row in range(1, SIZE)) / (SIZE - 1)  # the first sees only itself
+    assert scores["self"] == pytest.approx(wanted)
+    ((scores, _),) = scored(torch.eye(3)[None] * 0.7 + 0.1, plain_line(["a", "b", "c"]))
+    assert scores["first"] == pytest.approx(0.1)  # that the first looks at itself makes no sink of it
+    assert scores["self"] == pytest.approx(0.8)
+
+
+def test_every_piece_has_a_first_token_and_a_diagonal_of_its_own() -> None:
+    """Two pieces, x a | b c a: no b stands behind an a."""
+    line = replace(plain_line(["x", "a", "b", "c", "a"]), ids=(0, 1, 2, 3, 1), starts=(0, 2))
+    head = torch.zeros(1, 5, 5)
+    head[0, :2, :2], head[0, 2:, 2:] = torch.tensor([0.8, 0.2]), torch.tensor([0.5, 0.3, 0.2])
+    ((scores, _),) = scored(head, line)
+    assert scores["first"] == pytest.approx((0.8 + 0.5 + 0.5) / 3)
+    assert scores["induction"] is None
+    rows, columns = (replace(plain_line([f"{n}" for n in range(size)]), starts=(0, 2)) for size in (4, 9))
+    straight = torch.full((4, 9), 0.0125)
+    for row, column in enumerate((0, 1, 2, 8)):  # 2 of 2, then 7 of 2
+        straight[row, column] = 0.9
+    ((found, even),) = scored(straight[None], rows, columns)
+    assert role(found, even)[0] == "diagonal"
+
+
 def test_a_text_without_repetition_says_nothing_of_induction() -> None:
     look = given(torch.full((1, 3, 3), 1 / 3).tril(), ["a", "b", "c"])
     tally = Tally(look.layers[0], look.scene.lines["inputs"], look.scene.lines["inputs"])
@@ -121,8 +157,13 @@ def test_all_heads_are_measured_sorted_and_told(kind: str) -> None:
     found = measure(look)
     assert len(found.heads) == sum(layer.heads for layer in look.layers)
     assert len({head.name for head in found.heads}) == len(found.heads)
-    roles = [head.role for head in found.heads]
-    assert [role for number, role in enumerate(roles) if role not in roles[:number]] == list(dict.fromkeys(roles))
+    places = [(ORDER.index(head.role), -head.strength) for head in found.heads]
+    assert places == sorted(places)  # those of a role together, the clearest first
+    for head in found.heads:
+        (layer,) = (one for one in look.layers if head.name.startswith(f"{one}."))
+        (alone,) = effects(look, [{layer.name: [int(head.name.rpartition(".")[2])]}])
+        assert head.effect.loss == pytest.approx(alone.loss, abs=1e-4)
+        assert head.like is None or head.like[0] != head.name
     for kind_ in look.kinds:
         matrix = torch.tensor(found.similar[kind_])
         torch.testing.assert_close(matrix, matrix.T)

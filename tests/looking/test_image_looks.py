@@ -67,12 +67,13 @@ def test_cls_is_followed_through_all_layers(registers: int) -> None:
     assert np.ptp(second) > 0.01
 
 
-def test_the_mean_looks_from_every_patch() -> None:
-    made = vit(pooling="mean")
+@pytest.mark.parametrize("registers", [0, 2])
+def test_the_mean_looks_from_every_patch_and_from_no_register(registers: int) -> None:
+    made = vit(pooling="mean", registers=registers)
     look = looked(made, pixels(), IMAGE)
     last, through = rolled(made)
     for found, whole in zip(look.maps.values(), (last, through), strict=True):
-        torch.testing.assert_close(torch.tensor(found), on_patches(whole.mean(0), 0))
+        torch.testing.assert_close(torch.tensor(found), on_patches(whole[registers:].mean(0), registers))
     assert "all patches, their mean" in next(iter(look.maps))
 
 
@@ -109,6 +110,24 @@ def test_gradients_point_at_the_pixels_that_decide() -> None:
     found = np.array(looked(made, pixels(), IMAGE).main)
     assert found[:3, :3].sum() == pytest.approx(1, abs=1e-4)
     assert found[4:, 4:].sum() == 0
+
+
+def test_gradients_of_either_sign_count_alike() -> None:
+    """A model whose slope has another sign wherever noise has one: the mean of slopes would be next to nothing."""
+
+    class Steep(torch.nn.Module):
+        out_width = 1
+
+        def forward(self, given: torch.Tensor) -> torch.Tensor:
+            return torch.stack([given[:, 0, 2, 2].abs(), given[:, 0, 6, 9]], 1)
+
+    made = model(kind="resnet", width=4, blocks=1, stages=1)
+    made.body = Steep()  # type: ignore[assignment]
+    made.head = torch.nn.Linear(2, 3)
+    with torch.no_grad():
+        made.head.weight.copy_(torch.tensor([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]))
+    found = np.array(looked(made, torch.zeros(1, 1, 8, 12), IMAGE).main)
+    assert found[1:4, 1:4].sum() == pytest.approx(0.5, abs=0.02)
 
 
 def test_no_gradient_is_left_behind() -> None:

@@ -73,6 +73,8 @@ def test_rollout_is_what_classify_draws(name: str) -> None:
     wanted = looked(made.model, look.scene.pieces[0].inputs[0], np.zeros((8, 12, 1), np.uint8)).main
     found = torch.tensor(grid(look, look.panel(look.usual)))
     torch.testing.assert_close(found / found.sum(), torch.tensor(wanted))
+    weights, (start, stop) = look.weights("encoder", 0, 1), look.scene.image.stands
+    torch.testing.assert_close(of_image(look, look.panel("encoder.0.1")), weights[start:stop].mean(0))
     one = of_image(look, look.panel("encoder.0.1"), "3:4")
     torch.testing.assert_close(one, look.weights("encoder", 0, 1)[3])
 
@@ -125,6 +127,14 @@ def test_heads_are_switched_off() -> None:
     assert gone.tokens == 1
     assert gone.loss[1] != gone.loss[0]
     assert gone.answer in ("cat", "dog", "owl")
+
+
+def test_a_picture_says_how_much_weight_is_on_no_patch(tmp_path: Path) -> None:
+    look = classified()
+    text = look.save(tmp_path / "x.svg", "encoder.1.0").read_text()
+    share = float(look.weights("encoder", 1, 0)[0, 0])
+    assert f"from [CLS], {100 * share:.0f} % on no patch" in text
+    assert abs(share - 0.5) > 0.01  # so that the other share would be seen
 
 
 def test_files_hold_every_number(tmp_path: Path) -> None:
@@ -180,3 +190,9 @@ def test_roles_know_rows_and_columns() -> None:
     assert scores[0][0]["distance"] == pytest.approx(0, abs=1e-3)
     assert scores[2][0]["distance"] == pytest.approx((1 + 2 + 1 + 1 + 2 + 1) / 6, abs=1e-3)
     assert "previous" not in scores[0][0]
+    halves = (heads[2:3] + heads[3:4]) / 2  # half of it on [CLS], which is no distance away
+    tally = Tally(given(halves, list(line.tokens)).layers[0], line, line)
+    tally.add(0, halves)
+    assert tally.scores()[0][0]["distance"] == pytest.approx(scores[2][0]["distance"], abs=1e-3)
+    steps = torch.maximum((place[:, None] // 4 - place // 4).abs(), (place[:, None] % 4 - place % 4).abs())
+    assert scores[4][0]["distance"] == pytest.approx(float((near * steps).sum(1).div(near.sum(1)).mean()), abs=1e-3)

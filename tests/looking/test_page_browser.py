@@ -2,17 +2,23 @@
 
 import csv
 import io
+import math
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+import torch
 from seen_browser import Tab, at_home
-from seen_models import classified, read, translated
+from seen_models import SOURCE, TARGET, classified, read, translated
 
 from regard.looking.look import Look
+from regard.looking.page.chances import lens
 from regard.looking.page.document import static_document
+from regard.looking.page.reckoning import reckon
 
 HOSTILE = [
     "<script>document.title='owned'</script>",
@@ -44,7 +50,7 @@ HOSTILE = [
 FAMILIES = {
     "rnn": lambda: translated("additive"),
     "transformer": lambda: translated("transformer"),
-    "gpt": lambda: read("the quick brown fox jumps over the lazy dog. "),
+    "gpt": lambda: read("the quick brown fox jumps over the lazy dog. ", positions="alibi"),
     "fixed": lambda: translated("fixed"),
     "vit": classified,
     "resnet": lambda: classified(kind="resnet", width=4, blocks=1, stages=2),
@@ -57,6 +63,18 @@ VIEWS = {
     "vit": ["image", "heads", "step"],
     "resnet": ["image"],
 }
+
+
+def saved(page: Any, kind: str) -> bytes:
+    """What a button gives to keep."""
+    with page.expect_download() as found:
+        page.locator(f'[data-save="{kind}"]').click()
+    return Path(found.value.path()).read_bytes()
+
+
+def cells(page: Any) -> list[list[str]]:
+    """What the button for CSV gives."""
+    return list(csv.reader(io.StringIO(saved(page, "csv").decode())))
 
 
 def named(look: Look, run: str) -> Look:
@@ -93,18 +111,15 @@ def test_a_map_is_hovered_clicked_and_kept(browser: Any, files: dict[str, str]) 
     page = tab.open(files["transformer"], "view=alignment&panel=cross")
     box = page.locator(".map canvas").bounding_box()
     page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.7)
-    assert "→" in tab.text("#tip")
+    target, _, source, weight = tab.text("#tip").split()
+    exact = translated("transformer").panel("cross").table()[TARGET.split().index(target), SOURCE.split().index(source)]
+    assert float(weight) == pytest.approx(float(exact), abs=1e-3)
     page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.99)
     page.wait_for_url("**step=7**")
     assert "Step 8 of 8" in tab.text(".columns > div:last-child h2")
-    saved = {}
-    for kind in ("png", "svg", "csv"):
-        with page.expect_download() as found:
-            page.locator(f'[data-save="{kind}"]').click()
-        saved[kind] = Path(found.value.path()).read_bytes()
-    assert saved["png"].startswith(b"\x89PNG")
-    assert saved["svg"].startswith(b"<svg")
-    rows = list(csv.reader(io.StringIO(saved["csv"].decode())))
+    assert saved(page, "png").startswith(b"\x89PNG")
+    assert saved(page, "svg").startswith(b"<svg")
+    rows = cells(page)
     wanted = translated("transformer").panel("cross").table().tolist()
     assert [row[0] for row in rows[1:]] == [*["a", "dog", "runs", "across", "the", "green", "meadow"], "<eos>"]
     for row, weights in zip(rows[1:], wanted, strict=True):
@@ -125,9 +140,36 @@ def test_heads_are_switched_summed_and_held_against_each_other(browser: Any, fil
     assert sums == pytest.approx(sorted((weights[3] + weights[5]).tolist(), reverse=True)[: len(sums)], abs=6e-4)
     page.locator('[data-head="masked.0.1"]').click(modifiers=["Shift"])
     page.wait_for_selector("text=masked.1.1 − masked.0.1")
+    found = torch.tensor([[float(one) for one in row[1:]] for row in cells(page)[1:]])
+    torch.testing.assert_close(found, weights - FAMILIES["gpt"]().weights("masked", 0, 1), rtol=0, atol=4e-5)
     page.keyboard.press(".")
     page.wait_for_url("**head=masked**")
     assert tab.said == []
+    tab.context.close()
+
+
+def test_words_are_merged_as_everywhere_else(browser: Any, files: dict[str, str]) -> None:
+    tab = Tab(browser)
+    page = tab.open(files["gpt"], "view=heads&head=masked.1.0&words=1")
+    panel = FAMILIES["gpt"]().panel("masked.1.0")
+    head, *rows = cells(page)
+    assert head[1:] == [row[0] for row in rows] == list(panel.columns.words)
+    found = torch.tensor([[float(one) for one in row[1:]] for row in rows])
+    torch.testing.assert_close(found, panel.table(), rtol=0, atol=1e-4)
+    tab.context.close()
+
+
+def test_a_thumbnail_is_of_the_head_under_which_it_stands(browser: Any, files: dict[str, str]) -> None:
+    tab = Tab(browser, color_scheme="light")
+    page = tab.open(files["gpt"], "view=heads&head=masked.0.0")
+    look = FAMILIES["gpt"]()
+    for name in ("masked.0.1", "masked.1.0"):
+        pixels = page.locator(f'[data-head="{name}"] canvas').evaluate(
+            "one => [...one.getContext('2d').getImageData(0, 0, one.width, one.height).data]"
+        )
+        shown = 255 - torch.tensor(pixels, dtype=torch.float32).view(-1, 4)[:, :3].mean(1)  # dark is much
+        weights = look.panel(name).table(False).sqrt().flatten()
+        assert float(torch.corrcoef(torch.stack([shown, weights]))[0, 1]) > 0.95
     tab.context.close()
 
 
@@ -156,6 +198,7 @@ def test_chances_follow_temperature_and_cuts(browser: Any, files: dict[str, str]
         ("&temperature=0.5", {"temperature": 0.5}),
         ("&topK=3", {"top_k": 3}),
         ("&topP=0.3", {"top_p": 0.3}),
+        ("&topK=4&topP=0.5&temperature=2", {"top_k": 4, "top_p": 0.5, "temperature": 2.0}),
     ):
         from regard.decoding.sample import Sample
 
@@ -172,6 +215,21 @@ def test_chances_follow_temperature_and_cuts(browser: Any, files: dict[str, str]
     tab.context.close()
 
 
+def test_surprise_is_in_bits_and_ranks_go_up_to_the_last_layer(browser: Any, files: dict[str, str]) -> None:
+    tab, look = Tab(browser), FAMILIES["gpt"]()
+    page = tab.open(files["gpt"], "view=next")
+    bits = [cost / math.log(2) for cost in look.scene.costs()]
+    said = page.locator(".text span[data-step]").evaluate_all("all => all.map(one => one.title)")
+    assert [float(re.search(r": ([\d.]+) bits", one)[1]) for one in said[:-1]] == pytest.approx(bits, abs=6e-3)
+    assert f"{sum(bits) / len(bits):.2f} bits a token" in tab.text("#view")
+    _, *rows = cells(page)
+    assert [row[0] for row in rows] == ["layer 1", "layer 0"]
+    wanted = 1 / torch.tensor(lens(look.scene)).float()
+    found = torch.tensor([[float(one) for one in row[1:]] for row in rows])
+    torch.testing.assert_close(found, wanted.T.flip(0), rtol=1e-4, atol=1e-5)
+    tab.context.close()
+
+
 def test_one_step_is_reckoned_as_the_model_does(browser: Any, files: dict[str, str]) -> None:
     tab = Tab(browser)
     tab.open(files["gpt"], "view=step&head=masked.1.0&step=9")
@@ -179,6 +237,12 @@ def test_one_step_is_reckoned_as_the_model_does(browser: Any, files: dict[str, s
     shown = [float(row) for row in tab.page.locator(".numbers tbody td:nth-child(6)").all_inner_texts()]
     assert shown == pytest.approx(weights[: len(shown)], abs=6e-5)
     assert "within" in tab.text("#closing")
+    entropy = -sum(one * math.log2(one) for one in weights if one)
+    assert f"Entropy {entropy:.2f} bits" in tab.text("#closing")
+    values = reckon(FAMILIES["gpt"](), "masked.1.0").values
+    mixed = (torch.tensor(weights) @ values)[:8].tolist()
+    shown = [float(one) for one in tab.page.locator(".step").last.locator(".note").inner_text().split()[:8]]
+    assert shown == pytest.approx(mixed, abs=2e-3)
     tab.does('[data-do="scale"]')
     assert "Without ÷ √d" in tab.text("#closing")
     assert tab.said == []
@@ -225,13 +289,21 @@ def test_a_hundred_hostile_tokens_are_text(browser: Any, tmp_path: Path) -> None
         assert "owned" not in page.title() or "<script>" in page.title()
     shown = tab.open(file.as_uri(), "view=next").locator(".text span").all_inner_texts()
     assert shown[1] == HOSTILE[0]
+    for view in ("next", "alignment"):  # nothing turns the line around, or hides in it
+        text = tab.open(file.as_uri(), f"view={view}").locator("body").inner_text()
+        assert not set("\u202e\u2066\u200b\ufeff\x00\x1b") & set(text)
+    page = tab.open(file.as_uri(), "view=heads")
+    ElementTree.fromstring(saved(page, "svg"))  # well-formed: no label is markup
+    assert b"<script" not in saved(page, "svg")
+    assert not any(cell.startswith(("=", "+", "@")) for row in cells(page) for cell in row)
+    assert max(map(len, cells(page))) == len(scene.lines["inputs"]) + 1
     assert tab.said == []
     assert at_home(tab, "file:")
     tab.context.close()
 
 
 def test_a_live_translation_is_forced_and_goes_back(browser: Any, live: Any) -> None:
-    from seen_models import SOURCE, translator
+    from seen_models import translator
 
     from regard.looking.look import gather
     from regard.tasks.translation.scene import translation_scene

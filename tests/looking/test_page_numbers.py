@@ -11,7 +11,7 @@ from seen_models import SOURCE, TRANSLATORS, read, translated, translator, write
 from regard.errors import InputError
 from regard.looking.look import gather
 from regard.looking.page.chances import lens, steps
-from regard.looking.page.contents import overview_bytes, panel_names, table_bytes, whole_bytes
+from regard.looking.page.contents import kept, overview_bytes, panel_names, roles, table_bytes, whole_bytes
 from regard.looking.page.packing import packed
 from regard.looking.page.reckoning import can_reckon, reckon
 from regard.tasks.language.scene import language_scene
@@ -59,6 +59,9 @@ def test_a_window_is_a_part_and_a_pool_has_the_largest() -> None:
     pooled, (down, across) = unpacked(whole_bytes(panel, most=10))
     assert max(pooled.shape) <= 10
     assert pooled[0, 0] == pytest.approx(table[:down, :across].max(), abs=2e-5)
+    part, (down, across) = unpacked(table_bytes(panel, (5, 45), (2, 42), most=10))
+    wanted = table[5:45, 2:42].reshape(10, down, 10, across).max((1, 3))
+    np.testing.assert_allclose(part, wanted, atol=2e-5)
 
 
 def test_thumbnails_are_of_rows_evenly_chosen_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +71,38 @@ def test_thumbnails_are_of_rows_evenly_chosen_where_there_are_many(monkeypatch: 
     some = overview_bytes(look, "masked")
     assert struct.unpack("<4I", some[:16])[:2] == (2, 2)
     assert (np.frombuffer(some[16:], np.uint8) == whole).all()  # fewer rows than a thumbnail has: all are chosen
+    monkeypatch.setattr("regard.looking.page.contents.THUMB", 8)
+    few = overview_bytes(look, "masked")
+    assert struct.unpack("<4I", few[:16]) == (2, 2, 8, 8)
+    cells = np.frombuffer(few[16:], np.uint8).reshape(2, 2, 8, 8)
+    table = look.weights("masked", 1, 0)
+    for cell in range(8):  # of 46 rows and columns each stands for six; the row in their middle is asked
+        row = torch.nn.functional.pad(table[min(45, 6 * cell + 3)], (0, 2)).view(8, 6).amax(1)
+        assert np.abs(cells[1, 0, cell] - row.sqrt().mul(255).numpy()).max() <= 1
+
+
+def test_roles_of_a_long_text_are_found_in_rows_evenly_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    look = read("the quick brown fox jumps over the lazy dog. ")
+    monkeypatch.setattr("regard.looking.page.contents.ROWS", 8)
+    monkeypatch.setattr("regard.looking.page.contents.TOGETHER", 4)
+    found = {one["name"]: one for one in roles(look)}
+    table = look.weights("masked", 1, 0)
+    rows = [1, 2, 3, 23, 24, 25, 26]  # two blocks of 46 rows; the first row has nothing before it
+    wanted = sum(float(table[row, row - 1]) for row in rows) / len(rows)
+    assert found["masked.1.0"]["scores"]["previous"] == pytest.approx(wanted, abs=1e-5)
+    assert (found["masked.1.0"]["rows"], found["masked.1.0"]["of"]) == (8, 46)
+
+
+def test_what_a_document_keeps_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    look = read("the quick brown fox jumps over the lazy dog. ")
+    monkeypatch.setattr("regard.looking.page.contents.THUMB", 4)
+    names = panel_names(look)
+    held = dict(kept(look, 100 * len(names), 10_000))
+    tables = {name: len(content) for name, content in held.items() if name.startswith("table/")}
+    assert set(tables) == {f"table/{name}" for name in names}
+    assert sum(tables.values()) <= (100 + 20) * len(names)
+    assert 0 < sum(len(content) for name, content in held.items() if name.startswith("vectors/")) <= 10_000
+    assert sum(len(content) for name, content in kept(look) if name.startswith("vectors/")) > 10_000
 
 
 def test_chances_are_those_of_the_model_and_miss_nobody() -> None:
@@ -91,13 +126,16 @@ def test_the_last_layer_of_the_lens_is_the_model_itself() -> None:
     ranks = lens(look.scene)
     assert [row[-1] for row in ranks] == [step["rank"] for step in steps(look.scene)[:-1]]
     assert all(len(row) == 2 for row in ranks)
+    assert lens(look.scene, 5, 9) == ranks[5:9]
+    assert steps(look.scene, 5, 9) == steps(look.scene)[5:9]
     assert lens(translated("additive").scene) == []
 
 
-@pytest.mark.parametrize("positions", ["rotary", "alibi", "sinusoidal"])
-def test_queries_and_keys_give_the_weights(positions: str) -> None:
-    look = read("the quick brown fox ", positions=positions)
-    for head in (0, 1):
+@pytest.mark.parametrize(("positions", "heads"), [("rotary", 2), ("alibi", 2), ("sinusoidal", 2), ("rotary", 4)])
+def test_queries_and_keys_give_the_weights(positions: str, heads: int) -> None:
+    grouped = {"kind": "multihead", "heads": heads, "kv_heads": 2}
+    look = read("the quick brown fox ", positions=positions, attention=grouped)
+    for head in range(heads):
         one = reckon(look, f"masked.1.{head}")
         away = (torch.arange(len(one.queries))[:, None] - torch.arange(len(one.keys))).abs()
         scores = one.queries @ one.keys.T * one.scale - one.slope * away

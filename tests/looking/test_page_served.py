@@ -4,6 +4,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from http.client import HTTPConnection
 from io import BytesIO
@@ -104,6 +105,8 @@ def test_four_runs_of_one_task_at_most() -> None:
     look = translated("additive")
     with pytest.raises(InputError, match="too many"):
         check_runs([look] * 5)
+    with pytest.raises(InputError, match="these are of language and translation"):
+        check_runs([replace(look, about={"task": task}) for task in ("translation", "language")])
 
 
 def test_the_page_and_its_numbers_are_handed_out(server: PageServer) -> None:
@@ -111,6 +114,10 @@ def test_the_page_and_its_numbers_are_handed_out(server: PageServer) -> None:
     assert status == 200
     assert b"connect-src 'self'" in page
     assert heads["X-Content-Type-Options"] == "nosniff"
+    assert heads["X-Frame-Options"] == "DENY"  # no other site may show it inside itself
+    assert heads["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert heads["Cache-Control"] == "no-store"
+    assert server.server_address[0] == "127.0.0.1"
     for path in ("/bytes/0/table/masked.0.1", "/bytes/0/table/masked?rows=0:4&columns=1:3", "/bytes/0/overview/masked"):
         assert asked(server, path)[0] == 200
     assert asked(server, "/bytes/0/vectors/masked.0.1")[0] == 200
@@ -131,6 +138,18 @@ def test_a_token_is_forced_undone_and_heads_are_off(server: PageServer) -> None:
     assert without["loss"][0] != without["loss"][1]
 
 
+def test_branches_are_bounded_and_the_first_look_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.looking.page.live.BRANCHES", 2)
+    first = read("the quick ")
+    live = Live([first])
+    for step in range(5):
+        live.act(0, "force", {"step": step, "id": 5, "tokens": 0})
+    assert len(live._looks[0]) == 3
+    for _ in range(3):
+        live.act(0, "undo", {})
+    assert live.looks == [first]
+
+
 BAD = {
     "another name": ("GET", "/", {"Host": "evil.example"}, None, 403),
     "no token": ("GET", "/json/0/heads", {"X_Regard": "x"}, None, 403),
@@ -147,6 +166,8 @@ BAD = {
     "no id": ("POST", "/do/0/force", {}, {"step": 1, "id": 10**9}, 400),
     "endless": ("POST", "/do/0/force", {}, {"step": 1, "id": 1, "tokens": 10**9}, 400),
     "no names": ("POST", "/do/0/without", {}, {"heads": [1]}, 400),
+    "too many names": ("POST", "/do/0/without", {}, {"heads": ["masked.0.0"] * 2001}, 400),
+    "of unknown size": ("GET", "/json/0/heads", {"Transfer_Encoding": "chunked"}, None, 400),
     "too much": ("POST", "/do/0/without", {}, {"heads": ["x" * 70_000]}, 400),
     "no images": ("POST", "/do/0/picture", {}, b"x", 400),
     "no class": ("POST", "/do/0/class", {}, {"id": 0}, 400),
@@ -176,6 +197,8 @@ def test_an_image_is_taken_within_bounds_and_from_the_page_alone() -> None:
         assert len(asked(server, "/bytes/0/image/pixels")[1]) == 12 + 8 * 12
         for part in ("", "?rows=0:3", "?columns=6:7"):
             assert len(asked(server, f"/bytes/0/looks/encoder{part}")[1]) == 20 + 4 * 7 * 2
+        whole, beyond = (asked(server, f"/bytes/0/looks/encoder?rows=0:{stop}")[1] for stop in (7, 999))
+        assert beyond == whole
         large = drawn((600, 400)) + b"\0" * 70_000  # more than anybody else may send
         assert asked(server, "/do/0/picture", "POST", large)[0] == 200
         assert asked(server, "/do/0/picture", "POST", large, X_Regard="x")[0] == 400

@@ -64,6 +64,7 @@ def test_pieces_are_joined_and_cut_out_again() -> None:
     both = joined([one, two])
     assert both.words == (*one.words, *two.words)
     assert both.starts == (0, len(one))
+    assert both.spans == (*one.spans, *((len(one) + start, len(one) + stop) for start, stop in two.spans))
     assert both.special == {len(one) - 1, len(both) - 1}
     part, first = both.part(1, 3, words=True)
     assert (part.words, first) == (("Abend", "<eos>"), both.spans[1][0])

@@ -32,7 +32,7 @@ def generate(
     ] = None,
     top_k: Annotated[int | None, typer.Option(min=0, help="Draw among so many likeliest tokens; 0 is all.")] = None,
     top_p: Annotated[
-        float | None, typer.Option(help="Draw among the likeliest that have this chance together.")
+        float | None, typer.Option(help="Draw among the likeliest that have this chance together, up to 1.")
     ] = None,
     min_p: Annotated[
         float | None, typer.Option(help="Draw among those with this share of the likeliest one's chance.")

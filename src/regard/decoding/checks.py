@@ -1,7 +1,7 @@
 """What may be asked of a search, and what fits into memory: said in a sentence before anything is written."""
 
 from collections.abc import Collection
-from math import isfinite
+from math import inf, isfinite
 
 from regard.allocator import memory_here
 from regard.errors import InputError
@@ -19,11 +19,13 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     return value
 
 
-def finite(name: str, value: object, above: float | None = None) -> float:
-    """A number that is one, or a ValueError that names it."""
+def finite(name: str, value: object, above: float | None = None, most: float | None = None) -> float:
+    """A number that is one and lies within its range, or a ValueError that names it."""
     good = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    if not isinstance(value, int | float) or not good or (above is not None and value <= above):
-        raise ValueError(f"{name}: wanted a number{'' if above is None else f' above {above:g}'}, given {value!r}")
+    low, high = -inf if above is None else above, inf if most is None else most
+    if not isinstance(value, int | float) or not good or not low < value <= high:
+        wanted = ("" if above is None else f" above {above:g}") + ("" if most is None else f", at most {most:g}")
+        raise ValueError(f"{name}: wanted a number{wanted}, given {value!r}")
     return value
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import torch
 from annotated_doc import Doc
 from jaxtyping import Float, Int
+from pydantic import Field
 from torch import Tensor
 
 from regard.decoding.checks import finite, whole, within
@@ -141,7 +142,9 @@ class Sample(OneByOne):
         ] = 1.0,
         top_k: Annotated[Number, Doc("Only so many likeliest tokens can be drawn; 0 means all of them.")] = 0,
         top_p: Annotated[
-            Positive, Doc("Only the likeliest tokens that together have this chance can be drawn; 1 means all.")
+            float,
+            Field(gt=0, le=1),
+            Doc("Only the likeliest tokens that together have this chance can be drawn; 1 means all."),
         ] = 1.0,
         min_p: Annotated[
             Share, Doc("Only tokens with this share of the likeliest one's chance can be drawn; 0 means all.")
@@ -153,7 +156,7 @@ class Sample(OneByOne):
     ) -> None:
         super().__init__(min_length, no_repeat_ngram_size, repetition_penalty)
         self.min_p = within("min_p", min_p, 1.0)
-        self.temperature, self.top_p = finite("temperature", temperature, 0.0), finite("top_p", top_p, 0.0)
+        self.temperature, self.top_p = finite("temperature", temperature, 0.0), finite("top_p", top_p, 0.0, 1.0)
         self.top_k, self.seed = whole("top_k", top_k, 0), whole("seed", seed, 0)
 
     def start(self, active: list[Active], device: torch.device) -> Running:

@@ -98,7 +98,7 @@ def _qwen2(settings: Settings) -> Design:
         window = None
     if window and first and settings.get("layer_types") is None:
         raise settings.refusal("max_window_layers", int(first), "Regard has one pattern for all layers")
-    return _rotary(settings, {"kind": "swiglu"}, context=32768, window=window, bias="inputs")
+    return _rotary(settings, {"kind": "swiglu"}, kv_heads=32, context=32768, window=window, bias="inputs")
 
 
 def _mixtral(settings: Settings) -> Design:
@@ -134,7 +134,7 @@ def _rotary(
         width=width,
         layers=layers,
         heads=heads,
-        kv_heads=settings.count("num_key_value_heads", kv_heads or heads),
+        kv_heads=settings.optional("num_key_value_heads", kv_heads or heads) or heads,  # null: as many as heads
         head_width=settings.count("head_dim", 0) or _head_width(settings, width, heads),
         hidden=hidden,
         context=settings.count("max_position_embeddings", context),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from regard.decoding.compiled.machine_code import wanted
-from regard.errors import InputError
+from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
 from regard.recipe.override import Override
 from regard.tasks.language.generator import TextGenerator
@@ -80,7 +80,8 @@ def sampling_keys(greedy: bool, **chosen: int | float | None) -> list[str]:
     if greedy or said.get("temperature") == 0:
         kept = {name: value for name, value in said.items() if name == "repetition_penalty"}
         if greedy and len(said) > len(kept):
-            raise InputError(f"greedy leaves nothing to chance: leave out {', '.join(sorted(set(said) - set(kept)))}")
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in said if name not in kept)
+            raise RecipeError(f"--greedy leaves nothing to chance: leave out {flags}, or --greedy")
         return ["decoding.kind=greedy", *(f"decoding.{name}={value}" for name, value in kept.items())]
     return ["decoding.kind=sample", *(f"decoding.{name}={value}" for name, value in said.items())] if said else []
 

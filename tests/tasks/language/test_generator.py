@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import log
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from small import STACKS, TEXT, prepared
+from small import STACKS, TEXT, prepared, recipe
 
 from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.beam import Beam
@@ -15,9 +16,11 @@ from regard.decoding.engine import Engine
 from regard.decoding.request import Request, Token
 from regard.decoding.sample import Greedy, Sample
 from regard.errors import InputError
+from regard.model.assembly import LanguageModel
+from regard.model.build import build
 from regard.tasks.language.generator import TextGenerator
-from regard.tasks.language.scorer import Scorer
-from regard.tasks.language.writing import Chunk, Generated, Text
+from regard.tasks.language.scorer import ScoredText, Scorer
+from regard.tasks.language.writing import Chunk, Generated, Text, Written
 
 PROMPTS = ["The fox", "yes, no", "", "The 3th fox", "ö", "The fox"]
 
@@ -153,8 +156,10 @@ def test_a_context_that_is_full_ends_a_text_or_slides(small: TextGenerator) -> N
         logits = small.model(torch.tensor([kept]))[0, -1]
     logits[[*small.tokenizer.special]] = -torch.inf
     assert int(logits.argmax()) == slid.tokens[20].token
-    with pytest.raises(InputError, match="a prompt of 25 tokens, and the model takes in 24 in all"):
-        greedy.generate(["x" * 24], 5)
+    assert slid.tokens[20].log_prob == pytest.approx(float(logits.log_softmax(-1).max()), abs=1e-4)
+    for size in (24, 25):
+        with pytest.raises(InputError, match=f"a prompt of {size} tokens, and the model takes in 24 in all"):
+            greedy.generate(["x" * (size - 1)], 5)
     assert len(greedy.generate(["x" * 99], 5, slide=True)[0].tokens) == 5
 
 
@@ -165,10 +170,15 @@ def test_of_several_stop_strings_the_first_in_the_text_ends_it(small: TextGenera
         def add(self, token: int) -> str:
             return "one. two. three"
 
+        def rest(self) -> str:
+            return "half a character behind it"
+
     text = Text("", [0], Stream(small.tokenizer, [0]), 9, ["three", "two", "e. t"], 0)
     (chunk,) = text.add(Token(0, 1, -1.0))
     assert (chunk.text, text.why) == ("on", "stop")
     assert list(text.add(Token(0, 1, -1.0))) == []
+    ((_, found),) = text.finish("stop")
+    assert found.text == "on"
 
 
 def told(events: list[Any]) -> tuple[dict[int, str], dict[int, Generated]]:
@@ -299,6 +309,9 @@ def test_only_likely_tokens_are_drawn() -> None:
     assert (Sample(min_p=0.45).narrow(logits) > 0).tolist() == [[True, True, False, False]]
     assert (Sample(min_p=0.05).narrow(logits) > 0).all()
     assert (Sample(min_p=0.9).narrow(logits) > 0).tolist() == [[True, False, False, False]]
+    hot = Sample(min_p=0.3, temperature=2.0).narrow(logits)  # after temperature: √0.1 is above it, and 0.1 below
+    assert (hot > 0).all()
+    assert (Sample(min_p=0.3, temperature=1.0).narrow(logits) > 0).tolist() == [[True, True, True, False]]
 
 
 def test_texts_are_scored_as_they_would_be_alone(generator: TextGenerator) -> None:
@@ -320,6 +333,40 @@ def test_texts_are_scored_as_they_would_be_alone(generator: TextGenerator) -> No
     ended = dict(Scorer(generator, ended=True).score(["no", ""]))
     assert len(ended[0].tokens) == len(found[2].tokens) + 1
     assert len(ended[1].tokens) == 1
+
+
+def test_the_first_token_is_scored_behind_the_one_that_begins_a_text(small: TextGenerator) -> None:
+    apart = replace(small, facts=replace(small.facts, begin=small.encode("x")[-1]))
+    assert apart.facts.begin != apart.facts.end
+    (found,) = dict(Scorer(apart).score(["a"])).values()
+    with torch.no_grad():
+        logs = small.model(torch.tensor([[apart.facts.begin]]))[0, -1].log_softmax(-1)
+    assert found.tokens[0].log_prob == pytest.approx(float(logs[small.encode("a")[-1]]), abs=1e-4)
+
+
+def test_what_is_no_text_is_never_written(small: TextGenerator, text: Path) -> None:
+    """Tokens such as <bos>; and columns that no token has, as in tables that are filled up to a round number."""
+    size = len(small.tokenizer)
+    never = [*small.tokenizer.special - set(small.facts.stops), *range(size, size + 3)]
+    assert len(never) > 3
+    model = build({"model": recipe(text)["model"] | {"vocab_size": size + 3}}).eval()
+    assert isinstance(model, LanguageModel)
+    with torch.no_grad():
+        model.head.weight[never] = 100 * model.head.weight[never].sign()
+    for search in (Greedy(min_length=9), Sample(seed=1), Beam(beam_size=2)):
+        (found,) = replace(searching(small, search), model=model).generate(["The fox"], 9)
+        assert found.tokens
+        assert not {token.token for token in found.tokens} & set(never)
+    with torch.no_grad():
+        said = model(torch.tensor([small.encode("The fox")]))[0]
+    assert set(said.argmax(-1).tolist()) <= set(never)  # they would be the likeliest
+
+
+def test_a_score_is_of_the_whole_text_of_a_token_and_of_a_byte() -> None:
+    found = ScoredText("한 ö", [Written("한", 5, -2.0), Written(" ", 6, -0.5), Written("ö", 7, -1.0)])
+    assert found.log_prob == pytest.approx(-3.5)
+    assert found.per_token == pytest.approx(-3.5 / 3)
+    assert found.bits_per_byte == pytest.approx(3.5 / log(2) / (3 + 1 + 2))
 
 
 def test_a_draft_changes_nothing_but_the_steps(small: TextGenerator, text: Path) -> None:

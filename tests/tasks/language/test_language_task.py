@@ -1,5 +1,6 @@
 """The task of language: every token once, bits that compare, state that is carried, and what cannot be is said."""
 
+from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from regard.model.build import build
 from regard.recipe import Recipe
 from regard.tasks.language import Language, loss
 from regard.tasks.language.batches import TextBatch, window_batch
+from regard.tasks.language.evaluation import bins
 from regard.tasks.language.loss import Reader, surprises
 from regard.tasks.task import Batch, Batches, Exam
 from regard.training.menu import MENU
@@ -138,6 +140,21 @@ def test_a_carried_state_reads_the_text_as_one(stack: str, text: Path) -> None:
     assert not torch.allclose(other.loss(model, lanes[0]).plain, other.loss(model, lanes[1]).plain)
 
 
+def test_what_is_carried_is_cut_off_and_only_learning_changes_it(text: Path) -> None:
+    task, model = prepared(text, "gru", task={"carry_state": True})
+    lanes = task.batches(1)
+    model.train()
+    for number in range(2):  # no way back leads into a window before
+        task.loss(model, lanes[number]).total.backward()
+    before = {name: held.clone() for name, held in task.carried(model).items()}
+    assert not any(held.requires_grad for held in before.values())
+    model.eval()
+    task.loss(model, lanes[2])
+    after = task.carried(model)
+    assert all(torch.equal(after[name], held) for name, held in before.items())
+    torch.testing.assert_close(task.loss(model, lanes[0]).plain, surprises(model, lanes[0]).sum())  # an epoch begins
+
+
 def stops_early(task: Language, model: LanguageModel) -> None:
     answerer = task.answerer(model)
     assert task.evaluate(answerer, Exam(task.data, "test", stopped=lambda: True)) is None
@@ -210,11 +227,39 @@ def test_more_context_costs_no_token(text: Path) -> None:
             assert found.tokens == (len(stream) - 1 if most is None else most)
 
 
+def test_losses_stand_where_they_were_in_their_window(text: Path) -> None:
+    task, model = prepared(text)
+    stream, stride = task._streams["valid"], 5
+    found = Reader(12, stride).read(model, stream, 60)
+    assert found is not None
+    ids = torch.from_numpy(stream.ids(np.arange(61)))
+    costs, counts = [0.0] * 12, [0] * 12
+    for place in range(1, len(ids)):
+        start = min(max(0, -(-(place - 12) // stride) * stride), len(ids) - 1 - 12)
+        with torch.no_grad():
+            said = model(ids[None, start:place])[0, -1].log_softmax(-1)
+        costs[place - start - 1] -= float(said[ids[place]])
+        counts[place - start - 1] += 1
+    assert found.windows == counts
+    assert found.by_position == pytest.approx(costs, rel=1e-4)
+    parts = bins(found)
+    assert [(part.least, part.most) for part in parts] == [(0, 0), (1, 2), (3, 6), (7, 11)]
+    assert parts[3].loss == pytest.approx(sum(costs[7:]) / sum(counts[7:]), rel=1e-4)
+
+
 def test_a_text_of_several_lanes_is_all_read(text: Path) -> None:
     task, model = prepared(text, "gru", task={"carry_state": True})
     found = Reader(12, 12, carries=True).read(model, task._streams["train"])
     assert found is not None
-    assert len(task._streams["train"]) - 1 - found.tokens < 32
+    stream = task._streams["train"]
+    assert len(stream) - 1 - found.tokens < 32
+    rows = Reader(12, 12, carries=True).lanes(len(stream) - 1)
+    assert rows > 1
+    places = found.tokens // rows * np.arange(rows)[:, None] + np.arange(found.tokens // rows + 1)
+    ids = torch.from_numpy(stream.ids(places))
+    with torch.no_grad():
+        whole = F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten(), reduction="sum")
+    assert found.total == pytest.approx(float(whole), rel=1e-4)  # each lane as one, from window to window
 
 
 def test_a_window_wider_than_any_text_costs_no_more_than_the_text(text: Path) -> None:
@@ -286,6 +331,26 @@ def test_a_model_that_cannot_is_refused_before_it_is_trained(text: Path) -> None
     table["decoder"] = table["decoder"] | {"positions": {"kind": "learned", "limit": 8}}
     with pytest.raises(RecipeError, match=r"8 positions, and task.context is 12"):
         plain.check(build({"model": table}))
+
+
+def test_no_window_reads_past_the_end(tmp_path: Path) -> None:
+    """A text of one window and a little more: it begins anywhere up to the last place that leaves a label."""
+    (tmp_path / "short.txt").write_text("abcdefghijklmno")
+    task, _ = prepared(tmp_path / "short.txt", data={"valid_share": 0.0, "test_share": 0.0})
+    last = len(task._streams["train"]) - 1 - 12
+    starts = {int(start) for step in range(60) for start in task.batches(1).starts(step)}
+    assert starts == set(range(last + 1))
+
+
+def test_perplexities_stand_beside_each_other_only_over_one_vocabulary(text: Path) -> None:
+    task, model = prepared(text)
+    found = task.evaluate(task.answerer(model), Exam(task.data, "test"))
+    assert found is not None
+    for other, rows in ((found, 4), (replace(found, vocabulary="another"), 2)):
+        table = found.beside({"one": found, "other": other})
+        assert table is not None
+        assert len(table.rows) == rows
+        assert ("perplexity" in str(table.rows)) == (rows == 4)
 
 
 def test_windows_of_a_short_text_are_all_there_is(tmp_path: Path) -> None:

@@ -43,12 +43,19 @@ export function toggle(text, pressed, onchange, options = {}) {
 }
 
 // What cannot be seen is shown by a sign, so that every token can be told from the next.
-const SIGNS = [[/\n|\r/g, "⏎"], [/\t/g, "⇥"], [/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad]/g, "◌"], [/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "␀"]];
+const LINES = [/\n|\r/g, "⏎"], TAB = [/\t/g, "⇥"], HIDDEN = [[/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad]/g, "◌"], [/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "␀"]];
+
+function replaced(text, signs) {
+  return signs.reduce((shown, [pattern, sign]) => shown.replace(pattern, sign), text);
+}
+
+// Text as it is, spaces and tabs too, but for what could turn it around or hide in it.
+export function unhidden(text) {
+  return replaced(text, [LINES, ...HIDDEN]);
+}
 
 export function visible(text, most = 40) {
-  let shown = text;
-  for (const [pattern, sign] of SIGNS) shown = shown.replace(pattern, sign);
-  shown = shown.replace(/^ +| +$/g, (spaces) => "·".repeat(spaces.length));
+  const shown = replaced(text, [LINES, TAB, ...HIDDEN]).replace(/^ +| +$/g, (spaces) => "·".repeat(spaces.length));
   const letters = [...shown];
   return letters.length > most ? letters.slice(0, most - 1).join("") + "…" : shown || "∅";
 }

@@ -2,7 +2,7 @@
 import { candidates, percent } from "./candidates.js";
 import { drawn, spread } from "./chances.js";
 import { surprise } from "./colours.js";
-import { button, el, visible } from "./dom.js";
+import { button, el, unhidden, visible } from "./dom.js";
 import { HeatMap } from "./heatmap.js";
 import { facts, json, Table } from "./store.js";
 import { saveButtons2, force, undo } from "./view-alignment.js";
@@ -34,16 +34,11 @@ function coloured(page, held, written, step) {
   written.steps.forEach((one, place) => {
     const last = one.id === null, text = last ? "▸" : side.texts[first + place] || "";
     const bits = last ? 0 : -one.log_prob / Math.LN2, [background, color] = surprise(bits);
-    const options = { text: last ? text : shownText(text), "data-step": String(first + place), class: first + place === step ? "here" : null, onclick: () => page.go({ step: first + place }), style: last ? {} : { background, color } };
+    const options = { text: last ? text : unhidden(text) || "·", "data-step": String(first + place), class: first + place === step ? "here" : null, onclick: () => page.go({ step: first + place }), style: last ? {} : { background, color } };
     host.append(el("span", { ...options, title: last ? "what comes next" : `${visible(text)}: ${bits.toFixed(2)} bits, rank ${one.rank}` }));
     if (text.endsWith("\n")) host.append(el("br"));
   });
   return host;
-}
-
-// Text as it is, but for what could turn it around or hide in it.
-function shownText(text) {
-  return text ? text.replace(/\n/g, "⏎").replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, "◌") : "·";
 }
 
 function choices(page, { steps, first }, step) {
