@@ -36,7 +36,7 @@ class Group:
             prompts = list(places)
         self._given = torch.tensor(prompts, device=device)
         if prefix is not None:
-            self._memory = prefix.memory(model, len(prompts), len(requests), device)
+            self._memory = prefix.memory(steps, len(prompts), len(requests), device)
         else:
             self._memory = steps.start(*_padded(sources, device)) if sources else model.start(rows=len(prompts))
         self._fresh = True

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import torch
 
+from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.reading import read
 from regard.decoding.request import Request
-from regard.model.assembly import Writer
 from regard.model.memory import Memory
 
 LEAST = 16  # tokens that are worth being read apart
@@ -29,12 +29,12 @@ class Prefix:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def memory(self, model: Writer, rows: int, users: int, device: torch.device) -> Memory:
+    def memory(self, steps: CompiledSteps, rows: int, users: int, device: torch.device) -> Memory:
         """What a model remembers of it, as so many rows, from which so many prompts go on."""
         with self._lock:
             if self._memory is None:
-                self._memory = model.start(rows=1)
-                read(model, torch.tensor([self.tokens], device=device), self._memory)
+                self._memory = steps.model.start(rows=1)
+                read(steps, torch.tensor([self.tokens], device=device), self._memory)
             found = self._memory.again(torch.zeros(rows, dtype=torch.long, device=device))
             self._left -= users
             if self._left <= 0:

@@ -1,19 +1,20 @@
-"""How tokens are taken in: long prompts a block at a time, compiled where tokens are few, else by torch."""
+"""How tokens are taken in: long prompts a block at a time, compiled where they can be, else by torch."""
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.decoding.compiled.steps import CompiledSteps
-from regard.model.assembly import Writer
 from regard.model.memory import Memory
 
 BLOCK = 512  # tokens of a row that are read at once
 
 
-def read(model: Writer, tokens: Int[Tensor, "R T"], memory: Memory) -> None:
-    """Take in tokens of which nothing is asked but to be remembered."""
-    for block in tokens.split(BLOCK, 1):
-        model.step(block, memory)
+def read(steps: CompiledSteps, tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R D"]:
+    """Take in tokens, to be remembered; the states of the last of every row."""
+    for block in tokens.split(steps.block(memory, BLOCK), 1):
+        found = steps.read(block, memory)
+        states = steps.model.step(block, memory) if found is None else found
+    return states[:, -1]
 
 
 def next_logits(
@@ -24,10 +25,7 @@ def next_logits(
     found = steps.step(tokens, memory, head)
     if found is not None:
         return found[count - 1 :: count]
-    for block in tokens.split(BLOCK, 1):
-        states = steps.model.step(block, memory)
-    scored: Tensor = head(states[:, -1])
-    return scored
+    return steps.score(read(steps, tokens, memory), head)
 
 
 def all_logits(

@@ -89,10 +89,10 @@ class Text:
     def _begun(self) -> Memory:
         """All but the last token of the prompt, which is read with the first guess."""
         model, prefix = self._steps.model, self._active.prefix
-        memory = model.start(rows=1) if prefix is None else prefix.memory(model, 1, 1, self._device)
+        memory = model.start(rows=1) if prefix is None else prefix.memory(self._steps, 1, 1, self._device)
         rest = self._prompt[memory.length : -1]
         if rest:
-            read(model, torch.tensor([rest], device=self._device), memory)
+            read(self._steps, torch.tensor([rest], device=self._device), memory)
         return memory
 
     def step(self) -> list[Event]:

@@ -12,6 +12,9 @@ from regard.decoding.compiled.plan import Plan
 from regard.decoding.compiled.positions import Table
 from regard.decoding.compiled.team import TEAM, threads
 
+Size = tuple[int, int, int, int]
+"""Rows, columns that one of them sees, threads, and whether positions look back together."""
+
 
 class Caller:
     """All layers of a stack for some rows. It keeps its rooms from call to call."""
@@ -23,11 +26,8 @@ class Caller:
         """The stream x through all layers, written into `out`; `more` is what else the call's table says."""
         plan, bench, call = self._plan, self._bench, np.array(self._plan.call)
         tickets = np.zeros((at.PHASES * plan.layers + 1) * at.LINE + at.LINE, np.int64)
-        span = int(
-            max((rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1, rows[:, at.SOURCE_LENGTH].max())
-        )
-        team = threads()
-        rooms = bench.lay(plan, len(x), span, team)
+        span, team = span_of(rows), threads()
+        rooms = bench.lay(plan, (len(x), span, team, more.get(at.TILED, 0)))
         call[at.CALL], call[at.ROWS], call[at.THREADS] = call.ctypes.data, len(x), team
         call[at.SPAN], call[at.ROW_TABLE] = span, rows.ctypes.data
         call[at.TICKETS] = -(-tickets.ctypes.data // (8 * at.LINE)) * 8 * at.LINE
@@ -39,30 +39,39 @@ class Caller:
         TEAM.run(self._code, int(call[at.CALL]), rooms, (call, tickets, rows, plan, kept))
 
 
+def span_of(rows: Table) -> int:
+    """As many columns, or positions of a source, as a row sees at most."""
+    columns = (rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1
+    return int(max(columns, rows[:, at.SOURCE_LENGTH].max()))
+
+
 class Bench:
     """Room for what threads write on the way: for each other, and each for itself."""
 
     def __init__(self) -> None:
         self.asked = self.mixed = self.inner = self.chosen = self.panel = 0
         self._rooms: list[int] = []
-        self._size = (0, 0, 0)
+        self._size = (0, 0, 0, 0)
         self._arrays: list[np.ndarray[tuple[int], np.dtype[np.float32]]] = []
 
-    def lay(self, plan: Plan, rows: int, span: int, team: int) -> list[int]:
+    def lay(self, plan: Plan, needed: Size) -> list[int]:
         """Make it large enough; the rooms of so many threads."""
-        if any(there < needed for there, needed in zip(self._size, (rows, span, team), strict=True)):
-            most = max(rows, self._size[0]), max(2 * span, self._size[1]), max(team, self._size[2])
-            self._lay(plan, *most)
-            self._size = most
+        rows, span, team, tiled = needed
+        if any(there < wanted for there, wanted in zip(self._size, needed, strict=True)):
+            before = self._size
+            self._size = max(rows, before[0]), max(2 * span, before[1]), max(team, before[2]), max(tiled, before[3])
+            self._lay(plan, *self._size)
         return self._rooms[:team]
 
-    def _lay(self, plan: Plan, rows: int, span: int, team: int) -> None:
+    def _lay(self, plan: Plan, rows: int, span: int, team: int, tiled: int) -> None:
         heads, cross = plan.shape.heads, plan.shape.cross
         asked = max(heads.inside + 2 * heads.groups * heads.width, cross.inside)
         inside, active = plan.shape.mlp, max(1, plan.shape.mlp.active)
+        share, deep = heads.all // heads.groups, span + at.TILE + at.WIDEST
         own = max(
             rows * plan.width + 2 * at.MATRIX + 2 + rows * active + inside.experts,
             2 * max(heads.width, cross.width) + 3 * span + 8,
+            at.WIDEST * (heads.width + deep) + max(at.SCORES, 6 * share * deep) if tiled else 0,
         )
         self.panel = 64 * -(-4 * own // 64)
         deepest = max(plan.width, heads.inside, cross.inside, inside.hidden) + at.BLOCK

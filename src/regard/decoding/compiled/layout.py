@@ -49,6 +49,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     CHOSEN,  # … the experts of each row, …
     OUT,  # … states or logits
     PANEL,  # where in a thread's own room, in bytes, many rows are laid side by side
+    TILED,  # so many positions of a row look back together; 0: each by itself
     CLOSE_NORM,
     _,
     HEAD,
@@ -59,7 +60,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     _,
     _,
     CALL_SIZE,
-) = range(47)
+) = range(48)
 
 # a call that has no layers is one product, by the head; one that has no threads either looks for the likeliest words
 (
@@ -131,12 +132,19 @@ def columns_at_once(features: Mapping[str, bool]) -> int:
     return 2 if features.get("avx2") and not features.get("avx512f") else 0
 
 
+def positions_at_once(share: int, span: int) -> int:
+    """So many positions look back together, where so many heads share keys and each sees so many."""
+    return max(6, min(TILE, 48 // share, SCORES // (share * (span + TILE + WIDEST))) // 6 * 6)
+
+
 def lanes(features: Mapping[str, bool]) -> int:
     """Numbers that a processor takes at once."""
     return 16 if features.get("avx512f") else 8
 
 
 TILE = 64  # rows that go at once, at most
+WIDEST = 32  # outputs of a panel, at most
+SCORES = 2**17  # numbers, of positions that look back together: about as many as a core's cache holds
 BLOCK = 64  # columns that share a scale in eight bits
-PHASES = 11  # of a layer, at most; each has a line of the cache for its two counters
+PHASES = 13  # of a layer, at most; each has a line of the cache for its two counters
 LINE = 8  # numbers in a line

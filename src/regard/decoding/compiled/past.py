@@ -22,6 +22,14 @@ class PastTable:
         self._read: list[tuple[Tensor, ...]] = [()] * layers
         self._met: Memory | None = None
 
+    def open(self, memory: Memory) -> None:
+        """Room for the first positions of a memory that holds nothing yet."""
+        if memory is not self._met:
+            self._meet(memory)
+        for entry in memory.layers:
+            if isinstance(entry, Past):
+                entry.make_room((memory.rows, self._shape.heads.groups, self._shape.heads.width))
+
     def claim(self, memory: Memory, where: Where) -> Claim:
         """Room for more positions in every layer; all have it at one place, given back is that of the first."""
         if memory is not self._met:

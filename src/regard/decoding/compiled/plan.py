@@ -54,6 +54,11 @@ class Plan:
         self.weights.pack(matrices)
         self._lines[:, : 8 * at.MATRIX] = matrices.reshape(len(self._lines), -1)
 
+    @property
+    def packed(self) -> bool:
+        """Whether weights are packed."""
+        return bool(self._lines[:, at.QUERY + at.PACKED].any())
+
     def _call(self, close: nn.Module) -> list[int]:
         """What is the same at every step."""
         shape, call = self.shape, [0] * at.CALL_SIZE

@@ -16,7 +16,7 @@ from regard.decoding.compiled.weights import NotCoveredError, Weights, need
 from regard.model.assembly import Seq2Seq
 from regard.model.attention import Multihead
 from regard.model.attention.attention import split
-from regard.model.memory import KeysValues, Memory, SourceKeysValues
+from regard.model.memory import Memory, Past, SourceKeysValues
 from regard.model.positions import Where
 from regard.model.precision import is_rounded
 from regard.model.transformer import TransformerDecoder, TransformerEncoder
@@ -59,7 +59,7 @@ class Reader:
         read = [self._remembered(number, states, real) for number in range(len(self._crosses))]
         memory = self._decoder.begin(len(source), read, lengths)
         for entry in memory.layers:
-            if isinstance(entry, KeysValues):
+            if isinstance(entry, Past):
                 entry.make_room((len(source), self._heads.groups, self._heads.width))
         return memory
 

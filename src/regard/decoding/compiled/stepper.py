@@ -6,26 +6,28 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.caller import Caller
+from regard.decoding.compiled.caller import Caller, span_of
 from regard.decoding.compiled.machine_code import Code
 from regard.decoding.compiled.packing import LEAST
 from regard.decoding.compiled.past import PastTable
 from regard.decoding.compiled.plan import Plan
-from regard.decoding.compiled.positions import Table, row_table
+from regard.decoding.compiled.positions import row_table
+from regard.decoding.compiled.product import run_product
 from regard.decoding.compiled.weights import NotCoveredError, Weights, need
 from regard.model.assembly import Writer
-from regard.model.memory import Memory
+from regard.model.memory import Claim, Memory
 from regard.model.positions import Rotary
 from regard.model.precision import is_rounded
 
 CPU = torch.device("cpu")
+TOGETHER = 8  # positions of a row: so many look back together
 
 
 class Stepper:
     """A model that writes, as the machine code sees it. It takes steps of any memory, in one thread at a time."""
 
     def __init__(self, code: Code, model: Writer) -> None:
-        self._plan = Plan(model.decoder, model.target)
+        self._code, self._plan = code, Plan(model.decoder, model.target)
         self._head: nn.Module | None = None
         self._head_weights, self._words = Weights(), 0
         self._matrix = np.zeros((1, at.MATRIX), np.int64)
@@ -38,20 +40,41 @@ class Stepper:
 
         None, and nothing done, where only torch can do this.
         """
-        steps = tokens.shape[1]
         try:
             self._check(tokens, memory)
             self._know(head)
-            where = memory.where(steps)
-            x = self._plan.positions.embed(self._plan.embedding(tokens), where)
-            need(x.dtype == torch.float32 and x.is_contiguous() and x.shape[2] == self._plan.width)
-            claim = self._past.claim(memory, where)
-            self._pack(memory, tokens.numel())
+            x = self._embedded(tokens, memory)
+            claim = self._past.claim(memory, memory.where(tokens.shape[1]))
         except NotCoveredError:
             return None
-        rows = row_table(memory, claim, steps)
-        memory.advance(steps)
-        return self._run(x.flatten(0, 1), rows, steps)
+        self._pack(memory, tokens.numel())
+        return self._run(x, memory, claim, self._words)
+
+    def read(self, tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R T D"] | None:
+        """The states of many more tokens in every row, their first ones too; None where only torch can do this."""
+        try:
+            self._check(tokens, memory)
+            need(self._plan.shape.mlp.experts == 0)
+            x = self._embedded(tokens, memory)
+            self._past.open(memory)
+            claim = self._past.claim(memory, memory.where(tokens.shape[1]))
+        except NotCoveredError:
+            return None
+        if self._plan.packed:  # or panels are made in passing, and nothing is held twice
+            self._pack(memory, tokens.numel())
+        return self._run(x, memory, claim, 0).view(x.shape)
+
+    def score(self, states: Float[Tensor, "R D"], head: nn.Module) -> Float[Tensor, "R V"] | None:
+        """The logits of some states; None where only torch can do this."""
+        try:
+            need(states.dtype == torch.float32 and not torch.is_grad_enabled() and not is_rounded(CPU))
+            self._know(head)
+        except NotCoveredError:
+            return None
+        matrix, out = self._matrix[0].copy(), states.new_empty(len(states), self._words)
+        matrix[at.PACKED :] = 0  # nobody has asked yet whether what was packed is still the same
+        run_product(self._code, matrix, states.contiguous(), out)
+        return out
 
     def forget(self) -> None:
         """Let go of the memory of the last texts."""
@@ -82,12 +105,23 @@ class Stepper:
             weights.settle()
         self._head, self._head_weights, self._words = head, weights, words
 
-    def _run(self, x: Float[Tensor, "N D"], rows: Table, steps: int) -> Float[Tensor, "N V"]:
-        out, past = torch.empty(len(x), self._words or x.shape[1]), self._past.table.copy()
+    def _embedded(self, tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R T D"]:
+        x = self._plan.positions.embed(self._plan.embedding(tokens), memory.where(tokens.shape[1]))
+        need(x.dtype == torch.float32 and x.is_contiguous() and x.shape[2] == self._plan.width)
+        return x
+
+    def _run(self, x: Float[Tensor, "R T D"], memory: Memory, claim: Claim, words: int) -> Float[Tensor, "N V"]:
+        steps = x.shape[1]
+        rows = row_table(memory, claim, steps)
+        memory.advance(steps)
+        out, past = torch.empty(len(rows), words or x.shape[2]), self._past.table.copy()
         turns = self._turns(int(rows[:, at.POSITION].max()) + 1, x)
         more = {at.STEPS: steps, at.PAST_TABLE: past.ctypes.data, at.TURNS: 0 if turns is None else turns.data_ptr()}
-        more |= {at.WORDS: self._words, **dict(enumerate(self._matrix[0].tolist(), at.HEAD))}
-        self._caller.run(x, rows, out, more, past)
+        more |= {at.WORDS: words, **dict(enumerate(self._matrix[0].tolist(), at.HEAD))}
+        if steps >= TOGETHER and claim.apart is None and claim.seen is None:
+            heads = self._plan.shape.heads
+            more[at.TILED] = at.positions_at_once(heads.all // heads.groups, span_of(rows))
+        self._caller.run(x.flatten(0, 1), rows, out, more, past)
         return out
 
     def _turns(self, needed: int, like: Tensor) -> Tensor | None:

@@ -12,11 +12,12 @@ from regard.decoding.compiled.reader import Reader
 from regard.decoding.compiled.stepper import Stepper
 from regard.decoding.compiled.weights import NotCoveredError
 from regard.model.assembly import Seq2Seq, Writer
-from regard.model.memory import Memory
+from regard.model.memory import Memory, Sliding
 from regard.model.quantize import QuantizedLinear
 
 ROWS = 1024  # torch's products of more are as fast, and have no step's small calls left to save
 SEVERAL = 16  # tokens of which some follow each other in a row: every one of them is scored
+LEAST = 32  # tokens of a prompt's block: where a window lets so many be read at once, and no more, torch is as fast
 ROWS_ROUNDED = 8  # for a translator in eight bits, where the processor has no such products for four columns at once
 
 
@@ -56,9 +57,26 @@ class CompiledSteps:
         most = self._most if tokens.shape[1] == 1 else min(self._most, SEVERAL)
         if tokens.numel() > most:
             return None
-        if self._stepper is None:
-            self._begin()
-        return None if self._stepper is None else self._stepper.step(tokens, memory, head)
+        stepper = self._ready()
+        return None if stepper is None else stepper.step(tokens, memory, head)
+
+    def block(self, memory: Memory, most: int) -> int:
+        """So many tokens of every row are best read at once: at most `most`, which all rows share in machine code."""
+        width = min((entry.width for entry in memory.layers if isinstance(entry, Sliding)), default=most)
+        shared = max(1, min(width, most // memory.rows))
+        return shared if self._ready() is not None and shared * memory.rows >= LEAST else most
+
+    def read(self, tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R T D"] | None:
+        """The states of more tokens in every row, as of a prompt; None, and nothing done, where it is torch's turn."""
+        stepper = self._ready() if tokens.numel() <= ROWS else None
+        return None if stepper is None else stepper.read(tokens, memory)
+
+    def score(self, states: Float[Tensor, "R D"], head: nn.Module) -> Float[Tensor, "R V"]:
+        """The logits of some states, whoever makes them."""
+        stepper = self._ready()
+        found = None if stepper is None else stepper.score(states, head)
+        scored: Tensor = head(states) if found is None else found
+        return scored
 
     def start(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, "B"]) -> Memory:
         """The memory of these sources before the first step, read by the machine code where that can be."""
@@ -79,11 +97,11 @@ class CompiledSteps:
             return None
         return self._reader.start(source, lengths)
 
-    def _begin(self) -> None:
-        code = MACHINE_CODE.get()
-        if code is None:
-            return
-        try:
-            self._stepper = Stepper(code, self.model)
-        except NotCoveredError:
-            self._most = 0
+    def _ready(self) -> Stepper | None:
+        code = MACHINE_CODE.get() if self._stepper is None and self._most else None
+        if code is not None:
+            try:
+                self._stepper = Stepper(code, self.model)
+            except NotCoveredError:
+                self._most = 0
+        return self._stepper

@@ -76,6 +76,10 @@ class Past(Entry):
 
     length: int = 0
 
+    def make_room(self, shape: tuple[int, int, int]) -> None:
+        """Where nothing is held: empty buffers for so many rows, heads and numbers a head, to be claimed."""
+        return
+
     def claim(self, where: Where) -> Claim | None:
         """Take in positions that will be written where it is said; None: only `append` can do that now."""
         return None

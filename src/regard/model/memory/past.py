@@ -21,9 +21,9 @@ class KeysValues(Past):
         self._buffers: list[Tensor] = []
 
     def make_room(self, shape: tuple[int, int, int]) -> None:
-        """Empty buffers for so many rows, heads and numbers a head, so that the first position can be claimed, too."""
         rows, heads, width = shape
-        self._buffers = [torch.empty(rows, heads, FIRST, width) for _ in ("keys", "values")]
+        if not self._buffers:
+            self._buffers = [torch.empty(rows, heads, FIRST, width) for _ in ("keys", "values")]
 
     def append(
         self, keys: Float[Tensor, "B G T K"], values: Float[Tensor, "B G T C"], where: Where

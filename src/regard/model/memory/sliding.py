@@ -49,6 +49,12 @@ class Sliding(Past):
         at = torch.cat([torch.arange(self._fixed[0].shape[2], device=keys.device), at])
         return torch.cat([self._fixed[0], window[0]], 2), torch.cat([self._fixed[1], window[1]], 2), at
 
+    def make_room(self, shape: tuple[int, int, int]) -> None:
+        """First positions that are kept apart have to be appended."""
+        rows, heads, width = shape
+        if not self._recent and not self.first:
+            self._recent = [torch.empty(rows, heads, min(SPAN, 2 * self.width), width) for _ in ("keys", "values")]
+
     def claim(self, where: Where) -> Claim | None:
         count = where.count
         if not self._recent or count > self.width or not (self._joined or self.length >= self.first):

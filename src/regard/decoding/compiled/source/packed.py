@@ -52,26 +52,25 @@ def wide_of(matrix):
 
 
 @njit(**FAST)
-def add_up(weights, bias, x, here, size, out, stride, onto):
-    """A panel of outputs for up to six rows in float32."""
+def add_up(weights, apart, ahead, bias, x, line, here, size, out, stride, onto):
+    """A panel of outputs for up to six rows in float32; lines of x have so many bytes."""
     if here == 6:
-        six(weights, bias, x, 4 * size, size, out, stride, onto)
+        six(weights, apart, ahead, bias, x, line, size, out, stride, onto)
     elif here == 5:
-        five(weights, bias, x, 4 * size, size, out, stride, onto)
+        five(weights, apart, ahead, bias, x, line, size, out, stride, onto)
     elif here == 4:
-        four(weights, bias, x, 4 * size, size, out, stride, onto)
+        four(weights, apart, ahead, bias, x, line, size, out, stride, onto)
     elif here == 3:
-        three(weights, bias, x, 4 * size, size, out, stride, onto)
+        three(weights, apart, ahead, bias, x, line, size, out, stride, onto)
     elif here == 2:
-        two(weights, bias, x, 4 * size, size, out, stride, onto)
+        two(weights, apart, ahead, bias, x, line, size, out, stride, onto)
     else:
-        one(weights, bias, x, 4 * size, size, out, stride, onto)
+        one(weights, apart, ahead, bias, x, line, size, out, stride, onto)
 
 
 @njit(**FAST)
-def add_up_pairs(weights, scales, bias, begins, x, sizes, here, blocks, out, stride, onto):
-    """The same in whole numbers, rows in sixteen bits."""
-    line, apart = 2 * at.BLOCK * blocks, 4 * blocks
+def add_up_pairs(weights, scales, bias, begins, x, line, sizes, apart, here, blocks, out, stride, onto):
+    """The same in whole numbers, rows in sixteen bits; lines of their scales have `apart` bytes."""
     if here == 6:
         six_pairs(weights, scales, bias, begins, x, line, sizes, apart, blocks, out, stride, onto)
     elif here == 5:
@@ -110,7 +109,8 @@ def add_up_rows(matrix, panel_at, x, rows, row, here, size, out, stride, onto):
     bias = matrix[at.PACKED + 2] + 4 * panel_at
     if matrix[at.PACKED + 1] == 0:
         weights = matrix[at.PACKED] + 4 * panel_at * size
-        add_up(weights, bias, x + 4 * row * size, here, size, out, stride, onto)
+        given, apart, line = x + 4 * row * size, 4 * PANEL, 4 * size
+        add_up(weights, apart, apart * size, bias, given, line, here, size, out, stride, onto)
         return
     blocks, wide = blocks_of(size), wide_of(matrix)
     place, columns = 4 * panel_at * blocks, wide * blocks * at.BLOCK
@@ -119,7 +119,8 @@ def add_up_rows(matrix, panel_at, x, rows, row, here, size, out, stride, onto):
     if wide == 1:
         add_up_quads(weights, scales, bias, begins, given, sizes, here, blocks, out, stride, onto)
     else:
-        add_up_pairs(weights, scales, bias, begins, given, sizes, here, blocks, out, stride, onto)
+        line, apart = 2 * at.BLOCK * blocks, 4 * blocks
+        add_up_pairs(weights, scales, bias, begins, given, line, sizes, apart, here, blocks, out, stride, onto)
 
 
 @njit(**FAST)

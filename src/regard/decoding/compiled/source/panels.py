@@ -23,22 +23,24 @@ Sums = list[list[ir.Value]]
 def panel(rows: int) -> Any:
     """out[r] = Σ_k x[r, k] · W[k] + b for a panel of outputs and so many rows; all are addresses, strides are bytes.
 
-    Where `onto` is not 0, it is added to what stands there.
+    From column to column of W there are `apart` bytes; what stands `ahead` of them is called for. Where `onto` is not
+    0, it is added to what stands there.
     """
 
     @intrinsic
     def kernel(
-        _typing: Any, _weights: Any, _bias: Any, _x: Any, _line: Any, _size: Any, _out: Any, _stride: Any, _onto: Any
-    ) -> Any:
+        _typing: Any, _weights: Any, _apart: Any, _ahead: Any, _bias: Any, _x: Any, _line: Any, _size: Any,
+        _out: Any, _stride: Any, _onto: Any,
+    ) -> Any:  # fmt: skip
         def write(_context: Any, builder: ir.IRBuilder, _signature: Any, given: Any) -> ir.Value:
-            weights, bias, x, line, size, out, stride, onto = given
+            weights, apart, ahead, bias, x, line, size, out, stride, onto = given
             sums = begun(builder, rows, [load(builder, after(builder, bias, v * STEP), FLOATS) for v in (0, 1)])
             lines = [builder.add(x, builder.mul(line, LONG(r))) for r in range(rows)]
 
             def column(k: ir.Value) -> None:
-                place = builder.add(weights, builder.mul(k, LONG(4 * PANEL)))
+                place = builder.add(weights, builder.mul(k, apart))
                 both = [load(builder, after(builder, place, v * STEP), FLOATS) for v in (0, 1)]
-                call_for(builder, builder.add(place, builder.mul(size, LONG(4 * PANEL))), 2)  # the next panel
+                call_for(builder, builder.add(place, ahead), 2)
                 for r in range(rows):
                     number = load(builder, builder.add(lines[r], builder.mul(k, LONG(4))), FLOAT)
                     add(builder, sums[r], spread(builder, number, LANES), both)
@@ -47,7 +49,7 @@ def panel(rows: int) -> Any:
             finish(builder, sums, out, stride, onto)
             return LONG(0)
 
-        return types.int64(*[types.int64] * 8), write
+        return types.int64(*[types.int64] * 10), write
 
     return kernel
 

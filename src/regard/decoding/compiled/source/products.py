@@ -9,6 +9,7 @@ from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.laying import lay
 from regard.decoding.compiled.source.many import FEW, multiply_many
 from regard.decoding.compiled.source.packed import SEVERAL, multiply_packed, round_rows
+from regard.decoding.compiled.source.passing import multiply_passing, passes
 from regard.decoding.compiled.source.tiles import ROUNDS
 from regard.decoding.compiled.source.vectors import dots
 from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats
@@ -102,8 +103,8 @@ def multiply_part(matrix, x, rows, size, start, stop, out, stride, base):
 @njit(**FAST)
 def laid(matrix, x, rows, size, panel):
     """Vectors as `multiply` takes them: as they stand where they are few, else side by side in a room for them."""
-    if matrix[at.PACKED] != 0 and rows >= SEVERAL:
-        if matrix[1] == 0:
+    if (matrix[at.PACKED] != 0 and rows >= SEVERAL) or passes(matrix, rows):
+        if matrix[1] == 0 or not ROUNDS:
             return x
         round_rows(matrix, x, rows, size, panel)
         return panel
@@ -123,6 +124,9 @@ def multiply(matrix, x, rows, size, start, stop, out, stride, base):
     """
     if matrix[at.PACKED] != 0 and rows >= SEVERAL:
         multiply_packed(matrix, x, rows, size, start, stop, out, stride, base)
+        return
+    if passes(matrix, rows):
+        multiply_passing(matrix, x, rows, size, start, stop, out, stride, base)
         return
     if rows > FEW:
         multiply_many(matrix, x, rows, size, start, stop, out, stride, base)

@@ -13,6 +13,7 @@ from regard.decoding.compiled.source.norms import norm
 from regard.decoding.compiled.source.products import laid, multiply, wide
 from regard.decoding.compiled.source.rank import rank
 from regard.decoding.compiled.source.sharing import bounds, counters, cut, done, take, wait
+from regard.decoding.compiled.source.together import attend_together, make_ready
 from regard.decoding.compiled.source.words import FAST, floats, whole
 
 
@@ -105,6 +106,29 @@ def looking(call, phase, past, scratch, source):
         done(counter)
         piece = take(counter)
     wait(counter, pieces)
+
+
+@njit(**FAST)
+def looking_together(call, phase, past, scratch):
+    """The same for many positions of each row, a tile of them at a time: those that see the most are taken first."""
+    counter, rows, table, tile = counters(call, phase), call[at.ROWS], whole(past), call[at.TILED]
+    steps, groups = call[at.STEPS], call[at.GROUPS]
+    row = take(counter)
+    while row < rows:
+        make_ready(call, table, row, scratch)
+        done(counter)
+        row = take(counter)
+    wait(counter, rows)
+    counter, tiles = counters(call, phase + 1), (steps + tile - 1) // tile
+    each = rows // steps * groups
+    piece = take(counter)
+    while piece < tiles * each:
+        first, place = (tiles - 1 - piece // each) * tile, piece % each
+        count = min(tile, steps - first)
+        attend_together(call, table, place // groups * steps + first, count, place % groups, scratch)
+        done(counter)
+        piece = take(counter)
+    wait(counter, tiles * each)
 
 
 @njit(**FAST)
@@ -212,7 +236,10 @@ def step(address, scratch):
         layer = call[at.LAYER_TABLE] + 8 * number * at.LAYER_SIZE
         past = call[at.PAST_TABLE] + 8 * number * at.PAST_SIZE
         asking(call, phase, layer, scratch, nothing)
-        looking(call, phase + 1, past, scratch, nothing)
+        if call[at.TILED] > 0:
+            looking_together(call, phase + 11, past, scratch)
+        else:
+            looking(call, phase + 1, past, scratch, nothing)
         size = call[at.HEADS] * call[at.HEAD_WIDTH]
         closing(
             call, phase + 2, layer + 8 * at.OUTPUT, call[at.MIXED], size, whole(layer + 8 * at.NORM_ATTENTION), scratch

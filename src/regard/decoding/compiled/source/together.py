@@ -1,0 +1,154 @@
+"""Positions of a row that look back together, as those of a prompt do: softmax(Q Kᵀ) V by the products of panels.
+
+Keys are packed once for the positions of a tile and all heads that share them; values are read as they lie. What a
+position may not see is scored with the rest and weighs exactly nothing.
+"""
+
+import numpy as np
+from numba import njit
+
+from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.source.attention import divide, keep, turn, weigh
+from regard.decoding.compiled.source.packed import AT_ONCE, add_up, copy_edge, edge_room
+from regard.decoding.compiled.source.panels import PANEL
+from regard.decoding.compiled.source.passing import bias_room, turn_lines
+from regard.decoding.compiled.source.tiles import room
+from regard.decoding.compiled.source.words import FAST, ONE, ZERO, floats, whole
+
+totals_room = room(at.TILE)
+
+
+@njit(**FAST)
+def make_ready(call, past, number, scratch):
+    """Queries of one row turned and scaled where they stand; its keys and values are kept."""
+    heads, groups, width = call[at.HEADS], call[at.GROUPS], call[at.HEAD_WIDTH]
+    row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
+    asked, turned = call[at.ASKED] + 4 * number * (heads + 2 * groups) * width, floats(scratch)
+    scale = floats(call[at.NUMBERS])[at.SCALE]
+    for head in range(heads + groups):
+        numbers, factor = floats(asked + 4 * head * width), scale if head < heads else ONE
+        if call[at.TURNS] != 0:
+            turn(numbers, turned, floats(call[at.TURNS]), row[at.POSITION], width)
+            for j in range(width):
+                numbers[j] = turned[j] * factor
+        else:
+            for j in range(width):
+                numbers[j] *= factor
+    for group in range(groups):
+        key, value = asked + 4 * (heads + group) * width, asked + 4 * (heads + groups + group) * width
+        keep(past, row, group, floats(key), floats(value), width)
+
+
+@njit(**FAST)
+def clear(bias):
+    """Nothing is added to what a panel comes to."""
+    numbers = floats(bias)
+    for o in range(PANEL):
+        numbers[o] = ZERO
+
+
+@njit(**FAST)
+def lines_of(call, scratch):
+    """In a thread's own room: a panel of keys, one of all values that are seen, and scores; addresses."""
+    values = scratch + 4 * at.WIDEST * call[at.HEAD_WIDTH]
+    return scratch, values, values + 4 * at.WIDEST * (call[at.SPAN] + at.TILE)
+
+
+@njit(**FAST)
+def seen_by(row, low):
+    """How many columns from `low` on end with a row's own."""
+    return row[at.STOP] + 1 - low
+
+
+@njit(**FAST)
+def weigh_row(row, low, columns, scores, slope):
+    """Scores of one row become weights, whose sum is given back: what it does not see is zero."""
+    stop, first, numbers = seen_by(row, low), row[at.LOW] - low, floats(scores)
+    if slope != ZERO:
+        for i in range(first, stop):
+            numbers[i] -= slope * np.float32(stop - 1 - i)
+    for i in range(first):
+        numbers[i] = ZERO
+    for i in range(stop, columns):
+        numbers[i] = ZERO
+    return weigh(floats(scores + 4 * first), stop - first)
+
+
+@njit(**FAST)
+def score_tile(call, past, number, count, group, low, columns, stride, scratch):
+    """Scores of some positions and all heads that share keys, a panel of keys at a time."""
+    heads, groups, width = call[at.HEADS], call[at.GROUPS], call[at.HEAD_WIDTH]
+    panel, _, scores = lines_of(call, scratch)
+    row, share, nothing = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE), heads // groups, call[at.NOTHING]
+    bias, apart, line = bias_room(), 4 * PANEL, 4 * (heads + 2 * groups) * width
+    clear(bias)
+    keys = past[at.KEYS] + 4 * (row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE])
+    for key in range(0, columns, PANEL):
+        place = keys + 4 * (low + key) * past[at.STRIDE]
+        turn_lines(place, past[at.STRIDE], min(PANEL, columns - key), width, panel)
+        begin = max(0, key + 1 - seen_by(row, low)) // AT_ONCE * AT_ONCE  # those before see none of these keys
+        for head in range(share):
+            asked = call[at.ASKED] + number * line + 4 * (group * share + head) * width
+            out = scores + 4 * (head * count * stride + key)
+            for first in range(begin, count, AT_ONCE):
+                here, x, to = min(AT_ONCE, count - first), asked + first * line, out + 4 * first * stride
+                add_up(panel, apart, nothing, bias, x, line, here, width, to, 4 * stride, nothing)
+
+
+@njit(**FAST)
+def mix_head(call, past, values, number, count, head, low, stride, scores, scratch):
+    """Values weighed for some positions of one head, a panel of their columns at a time."""
+    heads, width, nothing, edge = call[at.HEADS], call[at.HEAD_WIDTH], call[at.NOTHING], edge_room()
+    _, panel, _ = lines_of(call, scratch)
+    bias = bias_room()
+    clear(bias)
+    out, apart = call[at.MIXED] + 4 * (number * heads + head) * width, 4 * heads * width
+    last = whole(call[at.ROW_TABLE] + 8 * (number + count - 1) * at.ROW_SIZE)
+    for column in range(0, width, PANEL):
+        given, between, wide = values + 4 * column, 4 * past[at.STRIDE], min(PANEL, width - column)
+        if wide < PANEL:
+            copy_values(given, past[at.STRIDE], wide, seen_by(last, low), panel)
+            given, between = panel, 4 * PANEL
+        for first in range(0, count, AT_ONCE):
+            here = min(AT_ONCE, count - first)
+            row = whole(call[at.ROW_TABLE] + 8 * (number + first + here - 1) * at.ROW_SIZE)
+            x, to, size = scores + 4 * first * stride, out + first * apart, seen_by(row, low)
+            if wide == PANEL:
+                add_up(given, between, nothing, bias, x, 4 * stride, here, size, to + 4 * column, apart, nothing)
+            else:
+                add_up(given, between, nothing, bias, x, 4 * stride, here, size, edge, 4 * PANEL, nothing)
+                copy_edge(edge, here, column, column, width, to, heads * width, nothing)
+
+
+@njit(**FAST)
+def copy_values(values, stride, wide, count, panel):
+    """The last columns of values as a panel that is filled up with zeros."""
+    for i in range(count):
+        given, written = floats(values + 4 * i * stride), floats(panel + 4 * i * PANEL)
+        for j in range(PANEL):
+            written[j] = given[j] if j < wide else ZERO
+
+
+@njit(**FAST)
+def attend_together(call, past, number, count, group, scratch):
+    """Self-attention of some positions that follow each other, for all heads that share keys and values."""
+    heads, width = call[at.HEADS], call[at.HEAD_WIDTH]
+    row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
+    last = whole(call[at.ROW_TABLE] + 8 * (number + count - 1) * at.ROW_SIZE)
+    low, share = row[at.LOW], heads // call[at.GROUPS]
+    columns = seen_by(last, low)
+    stride = (columns + PANEL - 1) // PANEL * PANEL
+    score_tile(call, past, number, count, group, low, columns, stride, scratch)
+    _, _, scores = lines_of(call, scratch)
+    place = row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE] + low * past[at.STRIDE]
+    held = totals_room()
+    totals = floats(held)
+    for head in range(group * share, (group + 1) * share):
+        slope = ZERO if call[at.SLOPES] == 0 else floats(call[at.SLOPES])[head]
+        these = scores + 4 * (head - group * share) * count * stride
+        for i in range(count):
+            seeing = whole(call[at.ROW_TABLE] + 8 * (number + i) * at.ROW_SIZE)
+            totals[i] = weigh_row(seeing, low, columns, these + 4 * i * stride, slope)
+        mix_head(call, past, past[at.VALUES] + 4 * place, number, count, head, low, stride, these, scratch)
+        for i in range(count):
+            divide(floats(call[at.MIXED] + 4 * ((number + i) * heads + head) * width), totals[i], width)
