@@ -6,7 +6,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.caller import Caller
+from regard.decoding.compiled.caller import ONE, Ahead, Caller
+from regard.decoding.compiled.leap import Beams, Leap
 from regard.decoding.compiled.machine_code import Code
 from regard.decoding.compiled.packing import LEAST
 from regard.decoding.compiled.past import PastTable
@@ -14,7 +15,7 @@ from regard.decoding.compiled.plan import Plan
 from regard.decoding.compiled.positions import Table, row_table
 from regard.decoding.compiled.weights import NotCoveredError, Weights, need
 from regard.model.assembly import Writer
-from regard.model.memory import Memory
+from regard.model.memory import Memory, Past
 from regard.model.positions import Rotary
 from regard.model.precision import is_rounded
 
@@ -40,26 +41,52 @@ class Stepper:
         """
         steps = tokens.shape[1]
         try:
-            self._check(tokens, memory)
-            self._know(head)
-            where = memory.where(steps)
-            x = self._plan.positions.embed(self._plan.embedding(tokens), where)
-            need(x.dtype == torch.float32 and x.is_contiguous() and x.shape[2] == self._plan.width)
-            claim = self._past.claim(memory, where)
+            x = self._embedded(tokens, memory, head)
+            claim = self._past.claim(memory, memory.where(steps))
             self._pack(memory, tokens.numel())
         except NotCoveredError:
             return None
         rows = row_table(memory, claim, steps)
         memory.advance(steps)
-        return self._run(x.flatten(0, 1), rows, steps)
+        return self._run(x, rows, {at.STEPS: steps})
+
+    def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams, steps: int) -> Leap | None:
+        """So many steps of a beam search at most, fewer where a sentence is done before.
+
+        None, and nothing done, where single steps have to be taken.
+        """
+        where = memory.where(steps)
+        try:
+            need(memory.share == beams.size > 1 and tokens.shape[1] == 1)
+            x, leap = self._embedded(tokens, memory, beams.choice.head), Leap(beams, steps)
+            leap.tell(self._plan.embedding.table.weight, self._plan.places(where.stop))
+            claim = self._past.claim(memory, where, ahead=True)
+            self._pack(memory, len(tokens))
+        except NotCoveredError:
+            return None
+        assert claim.seen is not None
+        leap.see(claim.seen.shape[3])
+        more, ahead = {at.STEPS: 1, at.SEARCH: leap.address}, Ahead(steps, beams.size * (steps - 1))
+        self._run(x, row_table(memory, claim), more, ahead, leap)
+        memory.advance(leap.taken)
+        seen = claim.seen[..., : claim.own + beams.size * leap.taken].contiguous()
+        for entry in memory.layers:
+            assert isinstance(entry, Past)
+            entry.taken(seen, steps - leap.taken)
+        return leap
 
     def forget(self) -> None:
         """Let go of the memory of the last texts."""
         self._past, self._packed = PastTable(self._plan), (None, None)
 
-    def _check(self, tokens: Tensor, memory: Memory) -> None:
+    def _embedded(self, tokens: Int[Tensor, "R T"], memory: Memory, head: nn.Module | None) -> Float[Tensor, "N D"]:
+        """The vectors of tokens where they stand, once all is as the machine code takes it for."""
         need(len(tokens) == memory.rows > 0 and tokens.shape[1] > 0)
         need(not torch.is_grad_enabled() and not is_rounded(CPU) and self._plan.holds)
+        self._know(head)
+        x = self._plan.positions.embed(self._plan.embedding(tokens), memory.where(tokens.shape[1]))
+        need(x.dtype == torch.float32 and x.is_contiguous() and x.shape[2] == self._plan.width)
+        return x.flatten(0, 1)
 
     def _pack(self, memory: Memory, rows: int) -> None:
         """Where rows are many, weights are packed; whether they were changed is asked at the beginning of texts."""
@@ -82,12 +109,14 @@ class Stepper:
             weights.settle()
         self._head, self._head_weights, self._words = head, weights, words
 
-    def _run(self, x: Float[Tensor, "N D"], rows: Table, steps: int) -> Float[Tensor, "N V"]:
+    def _run(
+        self, x: Float[Tensor, "N D"], rows: Table, more: dict[int, int], ahead: Ahead = ONE, leap: Leap | None = None
+    ) -> Float[Tensor, "N V"]:
         out, past = torch.empty(len(x), self._words or x.shape[1]), self._past.table.copy()
-        turns = self._turns(int(rows[:, at.POSITION].max()) + 1, x)
-        more = {at.STEPS: steps, at.PAST_TABLE: past.ctypes.data, at.TURNS: 0 if turns is None else turns.data_ptr()}
+        turns = self._turns(int(rows[:, at.POSITION].max()) + ahead.steps, x)
+        more |= {at.PAST_TABLE: past.ctypes.data, at.TURNS: 0 if turns is None else turns.data_ptr()}
         more |= {at.WORDS: self._words, **dict(enumerate(self._matrix[0].tolist(), at.HEAD))}
-        self._caller.run(x, rows, out, more, past)
+        self._caller.run(x, rows, out, more, ahead, (past, turns, leap))
         return out
 
     def _turns(self, needed: int, like: Tensor) -> Tensor | None:

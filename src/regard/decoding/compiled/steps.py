@@ -1,11 +1,10 @@
 """Which steps are compiled: single ones of many rows at most, on a CPU, of models that are covered."""
 
-from operator import is_
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.decoding.compiled.leap import Beams, Leap
 from regard.decoding.compiled.machine_code import MACHINE_CODE, multiplies_eighths
 from regard.decoding.compiled.product import teach
 from regard.decoding.compiled.reader import Reader
@@ -17,6 +16,7 @@ from regard.model.quantize import QuantizedLinear
 
 ROWS = 1024  # torch's products of more are as fast, and have no step's small calls left to save
 SEVERAL = 16  # tokens of which some follow each other in a row: every one of them is scored
+AHEAD = 160  # rows of all steps that are taken in one call: whoever wants it to end is heard between two
 ROWS_ROUNDED = 8  # for a translator in eight bits, where the processor has no such products for four columns at once
 
 
@@ -35,15 +35,16 @@ class CompiledSteps:
         self._stepper: Stepper | None = None
         self._reader: Reader | None = None
         self._reads = True
-        self._parts = list(model.modules())
+        self._parts = [(part, tuple(part._modules.values())) for part in model.modules()]
         teach(model)
 
     @property
     def hold(self) -> bool:
         """Whether the model has the parts that it had, and nobody's hook on any of them."""
-        parts = list(self.model.modules())
-        same = len(parts) == len(self._parts) and all(map(is_, parts, self._parts))
-        return same and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
+        return all(
+            tuple(part._modules.values()) == within and not part._forward_hooks and not part._forward_pre_hooks
+            for part, within in self._parts
+        )
 
     def rest(self) -> bool:
         """Let go of what was written last; whether any steps were compiled, which others may want to go on with."""
@@ -56,9 +57,14 @@ class CompiledSteps:
         most = self._most if tokens.shape[1] == 1 else min(self._most, SEVERAL)
         if tokens.numel() > most:
             return None
-        if self._stepper is None:
-            self._begin()
-        return None if self._stepper is None else self._stepper.step(tokens, memory, head)
+        stepper = self._begun()
+        return None if stepper is None else stepper.step(tokens, memory, head)
+
+    def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams) -> Leap | None:
+        """Some steps of a beam search, as many as rows are few; None, and nothing done, where single ones are taken."""
+        stepper = self._begun() if len(tokens) <= self._most else None
+        steps = max(1, min(beams.left, AHEAD // len(tokens)))
+        return None if stepper is None else stepper.leap(tokens, memory, beams, steps)
 
     def start(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, "B"]) -> Memory:
         """The memory of these sources before the first step, read by the machine code where that can be."""
@@ -79,11 +85,11 @@ class CompiledSteps:
             return None
         return self._reader.start(source, lengths)
 
-    def _begin(self) -> None:
-        code = MACHINE_CODE.get()
-        if code is None:
-            return
-        try:
-            self._stepper = Stepper(code, self.model)
-        except NotCoveredError:
-            self._most = 0
+    def _begun(self) -> Stepper | None:
+        code = MACHINE_CODE.get() if self._stepper is None and self._most else None
+        if code is not None:
+            try:
+                self._stepper = Stepper(code, self.model)
+            except NotCoveredError:
+                self._most = 0
+        return self._stepper

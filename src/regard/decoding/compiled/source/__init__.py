@@ -12,6 +12,7 @@ norms       LayerNorm and RMSNorm
 attention   one head of one row, over what the memory holds
 experts     which MLPs work on a row, and what they say together
 sharing     how threads share the work of a phase
-step        one decoding step of a whole model
+beam        a beam search between two steps
+step        one decoding step of a whole model, or one after another
 make        from here to a file
 """
