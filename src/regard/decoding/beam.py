@@ -10,10 +10,13 @@ from torch import Tensor
 
 from regard.decoding.checks import MOST_HYPOTHESES, whole, within
 from regard.decoding.choice import Choice
+from regard.decoding.compiled.leap import Beams
+from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.options import MinLength, NoRepeat
 from regard.decoding.request import Event, Finished, Hypothesis
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
 from regard.decoding.top import likeliest
+from regard.model.memory import Memory
 from regard.recipe import Count
 
 MOST_PENALTY = 100.0
@@ -82,6 +85,27 @@ class Beam(Search):
         tokens = choice.tokens(columns.view(len(running), -1).gather(1, places))
         return Candidates(totals, places // count, tokens, choice.is_stop[tokens])
 
+    def leap(
+        self, running: Running, tokens: Int[Tensor, "R 1"], memory: Memory, steps: CompiledSteps, choice: Choice
+    ) -> NextTokens | None:
+        if self.no_repeat_ngram_size:
+            return None
+        noted = [len(each.ended) for each in running.active]
+        beams = Beams(choice, self.beam_size, self.min_length, running.age, running.limit, noted, running.scores)
+        leap = steps.leap(tokens, memory, beams)
+        if leap is None:
+            return None
+        ages = running.age.tolist()
+        for sentence, step, stops, log_prob, line in leap.ended(running.written):
+            self._end(running.active[sentence], line, ages[sentence] + step + 1, stops, log_prob)
+        running.age += leap.taken
+        going, events = self._parted(running, leap.done)
+        rows = (going[:, None] * self.beam_size + torch.arange(self.beam_size)).flatten()
+        running.written, running.scores = leap.written(running.written, rows), leap.scores[rows]
+        if events:
+            running.keep(going)
+        return NextTokens(running.written[:, -1:], rows if events else None, events)
+
     def _note(self, found: "Candidates", running: Running) -> tuple[Int[Tensor, "b"], list[Event]]:
         """Note the hypotheses that end among the K best, or must; say which requests go on."""
         size = self.beam_size
@@ -101,20 +125,24 @@ class Beam(Search):
                 strict=True,
             )
             for row, line, token, stops, log_prob, age in noted:
-                before = line[len(line) - age + 1 :]
-                score = log_prob / age**self.length_penalty
-                hypothesis = Hypothesis(before if stops else [*before, token], log_prob, score, stops)
-                running.active[row].ended.append(hypothesis)
+                self._end(running.active[row], line if stops else [*line, token], age, stops, log_prob)
+        return self._parted(running, (over | ~alive[:, 0]).tolist())
+
+    def _end(self, writing: Active, line: list[int], age: int, stops: bool, log_prob: float) -> None:
+        """Note a hypothesis of so many tokens, of which the one that stops it is not in its line."""
+        written = line[len(line) - age + stops :]
+        writing.ended.append(Hypothesis(written, log_prob, log_prob / age**self.length_penalty, stops))
+
+    def _parted(self, running: Running, over: list[bool]) -> tuple[Int[Tensor, "b"], list[Event]]:
+        """Which requests go on, and the answers to the others: those that must end, or of which enough has ended."""
         going: list[int] = []
         events: list[Event] = []
-        for row, (each, ends, lives) in enumerate(
-            zip(running.active, over.tolist(), alive[:, 0].tolist(), strict=True)
-        ):
-            if ends or not lives or len(each.ended) >= size:
+        for row, (each, ends) in enumerate(zip(running.active, over, strict=True)):
+            if ends or len(each.ended) >= self.beam_size:
                 events.append(self._finished(each))
             else:
                 going.append(row)
-        return torch.tensor(going, dtype=torch.long, device=over.device), events
+        return torch.tensor(going, dtype=torch.long, device=running.age.device), events
 
     def _finished(self, writing: Active) -> Finished:
         if not writing.ended:

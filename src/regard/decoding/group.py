@@ -9,7 +9,9 @@ from regard.decoding.choice import Choice
 from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.reading import next_logits
 from regard.decoding.request import Event
-from regard.decoding.search import Active, Search
+from regard.decoding.search import Active, NextTokens, Search
+
+FEW = 16  # hypotheses of requests that have just begun
 
 
 class Group:
@@ -40,9 +42,17 @@ class Group:
         else:
             self._memory = steps.start(*_padded(sources, device)) if sources else model.start(rows=len(prompts))
         self._fresh = True
+        if len(requests) * search.hypotheses <= FEW and self._given.shape[1] == 1 and self._memory.roomy:
+            self._part()
 
     def __len__(self) -> int:
         return len(self.running)
+
+    def _part(self) -> None:
+        """Let hypotheses take their first step side by side, too: a few rows cost no more than one."""
+        self._memory.spread(self.search.hypotheses)
+        self._given = self._given.repeat_interleave(self.search.hypotheses, 0)
+        self._fresh = False
 
     @property
     def nbytes(self) -> int:
@@ -50,7 +60,16 @@ class Group:
         return self._memory.nbytes
 
     def step(self, choice: Choice) -> list[Event]:
-        """One more token for every row; what is finished leaves."""
+        """One more token for every row, or some where the search goes on by itself; what is finished leaves."""
+        ahead = None
+        if not self._fresh:
+            ahead = self.search.leap(self.running, self._given, self._memory, self.steps, choice)
+        self._given, back, events = ahead or self._one_step(choice)
+        if back is not None and len(back):
+            self._memory.reorder(back)
+        return events
+
+    def _one_step(self, choice: Choice) -> NextTokens:
         logits = next_logits(self.steps, self._given, self._memory, choice.head)
         if self._own is not None:
             self._memory.reorder(self._own)
@@ -59,10 +78,7 @@ class Group:
             self._memory.spread(self.search.hypotheses)
             logits = logits.repeat_interleave(self.search.hypotheses, 0)
         self._fresh = False
-        self._given, back, events = self.search.step(self.running, logits, choice)
-        if back is not None and len(back):
-            self._memory.reorder(back)
-        return events
+        return self.search.step(self.running, logits, choice)
 
     def join(self, others: "Sequence[Group]") -> None:
         """Go on together with groups that have taken their first step."""

@@ -14,9 +14,11 @@ from torch import Tensor
 
 from regard.decoding.checks import whole
 from regard.decoding.choice import Choice, forbid
+from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.prefixes import Prefix
 from regard.decoding.request import Event, Hypothesis, Request
 from regard.errors import NoNumbersError
+from regard.model.memory import Memory
 
 BLANK = -1  # before a row's own tokens, where others have written more
 
@@ -114,6 +116,12 @@ class Search(ABC):
         """One more token for every row; `running` is brought up to date."""
         forbid(logits, running.written, running.early(self.min_length), choice, self.no_repeat_ngram_size)
         return self.choose(running, logits, choice)
+
+    def leap(
+        self, running: Running, tokens: Int[Tensor, "R 1"], memory: Memory, steps: CompiledSteps, choice: Choice
+    ) -> NextTokens | None:
+        """Several steps of model and search at once; None, and nothing done, where single ones have to be taken."""
+        return None
 
     @abstractmethod
     def choose(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> NextTokens:

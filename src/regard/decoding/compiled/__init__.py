@@ -13,7 +13,8 @@ packing         weights as panels, for many rows
 positions       where rows stand, and what they see
 team            the threads that share a step
 caller          one call: its table is filled in, and there is room for what it writes
-stepper         one step
+leap            several steps of a beam search in one call
+stepper         one step, or several
 reader          sources, and what a decoder remembers of them
 product         one product in eight bits
 ranking         the likeliest words of many rows

@@ -1,6 +1,6 @@
 """One call of the machine code: its table is filled in, and there is room for what it writes on the way."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -16,17 +16,35 @@ Size = tuple[int, int, int, int]
 """Rows, columns that one of them sees, threads, and whether positions look back together."""
 
 
+class Ahead(NamedTuple):
+    """How many steps a call takes, and how many columns more than the first the last of them sees."""
+
+    steps: int = 1
+    columns: int = 0
+
+
+ONE = Ahead()
+
+
 class Caller:
     """All layers of a stack for some rows. It keeps its rooms from call to call."""
 
     def __init__(self, code: Code, plan: Plan) -> None:
         self._code, self._plan, self._bench = code, plan, Bench()
 
-    def run(self, x: Float[Tensor, "N D"], rows: Table, out: Tensor, more: dict[int, int], kept: Any = None) -> None:
+    def run(
+        self,
+        x: Float[Tensor, "N D"],
+        rows: Table,
+        out: Tensor,
+        more: dict[int, int],
+        ahead: Ahead = ONE,
+        kept: Any = None,
+    ) -> None:
         """The stream x through all layers, written into `out`; `more` is what else the call's table says."""
         plan, bench, call = self._plan, self._bench, np.array(self._plan.call)
-        tickets = np.zeros((at.PHASES * plan.layers + 1) * at.LINE + at.LINE, np.int64)
-        span, team = span_of(rows), threads()
+        tickets = np.zeros((ahead.steps * (at.PHASES * plan.layers + at.LAST_PHASES) + 1) * at.LINE, np.int64)
+        span, team = span_of(rows, ahead.columns), threads()
         rooms = bench.lay(plan, (len(x), span, team, more.get(at.TILED, 0)))
         call[at.CALL], call[at.ROWS], call[at.THREADS] = call.ctypes.data, len(x), team
         call[at.SPAN], call[at.ROW_TABLE] = span, rows.ctypes.data
@@ -39,9 +57,9 @@ class Caller:
         TEAM.run(self._code, int(call[at.CALL]), rooms, (call, tickets, rows, plan, kept))
 
 
-def span_of(rows: Table) -> int:
-    """As many columns, or positions of a source, as a row sees at most."""
-    columns = (rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1
+def span_of(rows: Table, later: int = 0) -> int:
+    """As many columns, or positions of a source, as a row sees at most; so many columns are added `later`."""
+    columns = (rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1 + later
     return int(max(columns, rows[:, at.SOURCE_LENGTH].max()))
 
 

@@ -50,6 +50,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     OUT,  # … states or logits
     PANEL,  # where in a thread's own room, in bytes, many rows are laid side by side
     TILED,  # so many positions of a row look back together; 0: each by itself
+    SEARCH,  # address of the table of a search that goes on by itself, or 0: one step
     CLOSE_NORM,
     _,
     HEAD,
@@ -74,8 +75,46 @@ NORM = 2  # address of the weight; of the bias, or 0
     RANK_SIZE,
 ) = range(THREADS + 1, THREADS + 9)
 
+# a beam search that goes on by itself, some steps at a time
+(
+    TAKEN,  # steps after which it ends; fewer than were asked for, where a sentence is done before
+    SENTENCES,
+    BEAMS,  # hypotheses of each
+    COUNT,  # likeliest words of each of them that are looked at
+    BEST,  # continuations of a sentence that are looked at
+    SHORTEST,  # tokens before which no text may end
+    STOPS,  # columns that end a text: how many, …
+    STOP_COLUMNS,  # … and their address
+    FORBIDDEN,  # columns that are never written, alike
+    FORBIDDEN_COLUMNS,
+    TOKEN_OF,  # address of the token of every column, or 0: it is the column
+    AGES,  # addresses of each sentence's tokens so far, …
+    LIMITS,  # … of how many it may have, …
+    NOTED,  # … of how many of its hypotheses have ended, …
+    DONE,  # … and of whether it is done
+    SCORES,  # address of log P of each hypothesis so far
+    RANKED,  # addresses of the likeliest words of each, as `rank` finds them: logits, …
+    RANKED_COLUMNS,  # … columns, …
+    RANKED_TOTALS,  # … and Σ exp(x - the largest)
+    BEST_SCORES,  # addresses of the best continuations of a sentence: log P, …
+    BEST_PLACES,  # … and which words of which hypothesis they are
+    TOKENS,  # addresses of what is written, step by step: the token of each row, …
+    PARENTS,  # … and the row it came from
+    ENDED,  # addresses of the hypotheses that have ended, one line each, …
+    ENDED_SCORES,  # … of their log P, …
+    ENDED_COUNT,  # … and how many there are
+    SEEING,  # columns that a row has marks for
+    SPARE,  # address of room for the marks of a sentence
+    EMBEDDED,  # address of the vectors of tokens
+    PLACES,  # address of the vectors of positions, or 0
+    SEARCH_SIZE,
+) = range(31)
+
+# a hypothesis that has ended: its last token came at this step, behind this row
+ENDED_SENTENCE, ENDED_STEP, ENDED_PARENT, ENDED_TOKEN, ENDED_STOPS, ENDED_SIZE = range(6)
+
 # numbers that are not whole
-EPS, SCALE, CROSS_SCALE = range(3)
+EPS, SCALE, CROSS_SCALE, EMBED_SCALE = range(4)
 
 # a layer: matrices and norms
 QUERY, KEY_VALUE, OUTPUT, CROSS_QUERY, CROSS_OUTPUT, UP, DOWN, ROUTE = range(0, 8 * MATRIX, MATRIX)
@@ -147,4 +186,5 @@ WIDEST = 32  # outputs of a panel, at most
 SCORES = 2**17  # numbers, of positions that look back together: about as many as a core's cache holds
 BLOCK = 64  # columns that share a scale in eight bits
 PHASES = 13  # of a layer, at most; each has a line of the cache for its two counters
+LAST_PHASES = 3  # behind all layers: the head, the ranking, the choice
 LINE = 8  # numbers in a line

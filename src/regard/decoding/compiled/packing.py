@@ -60,13 +60,18 @@ def panels(linear: nn.Module) -> Panels | None:
     """The panels of a product, made once; None where the processor has other ways for it."""
     if isinstance(linear, QuantizedLinear) and not packs_eighths():
         return None
-    weight = stated(linear)
-    of = Stated(weight.data_ptr(), version(linear), weight.shape)
+    of = stand(linear)
     with LOCK:
         found = SOURCES.get(linear)
         if found is None or found.of != of:
             found = SOURCES[linear] = _made(linear, of)
     return found
+
+
+def stand(linear: nn.Module) -> Stated:
+    """How the weights of a product stand now."""
+    weight = stated(linear)
+    return Stated(weight.data_ptr(), version(linear), weight.shape)
 
 
 def version(linear: nn.Module) -> int:

@@ -30,19 +30,22 @@ class PastTable:
             if isinstance(entry, Past):
                 entry.make_room((memory.rows, self._shape.heads.groups, self._shape.heads.width))
 
-    def claim(self, memory: Memory, where: Where) -> Claim:
-        """Room for more positions in every layer; all have it at one place, given back is that of the first."""
+    def claim(self, memory: Memory, where: Where, ahead: bool = False) -> Claim:
+        """Room for more positions in every layer, or `ahead` for several steps of hypotheses that part on the way.
+
+        All have it at one place, given back is that of the first.
+        """
         if memory is not self._met:
             self._meet(memory)
         past = [entry for entry in memory.layers if isinstance(entry, Past)]
-        first = past[0].claim(where)
+        claims = (entry.ahead(where) if ahead else entry.claim(where) for entry in past)
+        first = next(claims)
         need(first is not None)
         assert first is not None
         shape = (memory.rows // first.share, self._shape.heads.groups, self._shape.heads.width)
         certain(first.keys.shape[0] == shape[0])
         self._note(0, first, shape, where.count)
-        for layer, entry in enumerate(past[1:], 1):
-            claim = entry.claim(where)
+        for layer, claim in enumerate(claims, 1):
             certain(claim is not None)
             assert claim is not None
             certain((claim.own, claim.width, claim.share) == (first.own, first.width, first.share))
@@ -66,7 +69,7 @@ class PastTable:
             self.table[layer, : at.FIRST_KEYS] = place(claim.keys, claim.values, shape)
             self.table[layer, at.FIRST_KEYS : at.SOURCE_KEYS] = place(*claim.apart, shape) if claim.apart else 0
             self._kept[layer] = kept
-        certain(claim.keys.shape[2] >= claim.own + claim.share * count and (claim.share == 1 or count == 1))
+        certain(claim.keys.shape[2] >= claim.own + claim.share * count)
 
     def _look_at_sources(self, memory: Memory) -> None:
         for layer, entry in enumerate(memory.cross):

@@ -1,7 +1,7 @@
 """What of a model the compiled step covers, and where its weights are."""
 
 import numpy as np
-from torch import nn
+from torch import Tensor, nn
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.shape import norm_of, shape_of
@@ -36,7 +36,8 @@ class Plan:
         self.width = embedding.table.embedding_dim
         self.shape, self.layers, self.weights = shape_of(stack.layers[0]), len(stack.layers), Weights()
         self._lines = np.array([self._layer(layer) for layer in stack.layers])
-        self._numbers = np.array([self.shape.around.eps, self.shape.heads.scale, self.shape.cross.scale], np.float32)
+        scales = self.shape.heads.scale, self.shape.cross.scale, embedding.scale
+        self._numbers = np.array([self.shape.around.eps, *scales], np.float32)
         self._slopes = stack.positions.slopes(self.shape.heads.all)
         self.call = self._call(stack.close)
         self._taps = [each.tap for layer in stack.layers for each in (layer.attention, layer.cross) if each]
@@ -47,6 +48,13 @@ class Plan:
     def holds(self) -> bool:
         """Whether nobody watches, all heads are on, and nothing is dropped by chance."""
         return all(tap.idle for tap in self._taps) and not any(part.training for part in self._dropping)
+
+    def places(self, needed: int) -> Tensor | None:
+        """The vectors of at least so many positions, where these are added to those of tokens."""
+        positions = self.positions
+        if isinstance(positions, Sinusoidal):
+            return positions.waves(needed, self.embedding.table.weight.device)
+        return positions.table.weight if isinstance(positions, Learned) else None
 
     def pack(self) -> None:
         """Have the weights of many rows packed, anew where they were changed."""

@@ -54,9 +54,10 @@ class Reader:
             return None
         self._plan.pack()
         self._weights.pack(self._matrices)
-        real = torch.arange(source.shape[1]) < lengths[:, None]
-        states = self._read(x[real], lengths.tolist())
-        read = [self._remembered(number, states, real) for number in range(len(self._crosses))]
+        counts = lengths.tolist()
+        padding = Padding(source.shape[1], counts)
+        states = self._read(padding.without(x), counts)
+        read = [self._remembered(number, states, padding) for number in range(len(self._crosses))]
         memory = self._decoder.begin(len(source), read, lengths)
         for entry in memory.layers:
             if isinstance(entry, Past):
@@ -79,15 +80,36 @@ class Reader:
             first = stop
         return out
 
-    def _remembered(self, number: int, states: Float[Tensor, "N D"], real: Tensor) -> SourceKeysValues:
+    def _remembered(self, number: int, states: Float[Tensor, "N D"], padding: "Padding") -> SourceKeysValues:
         """Keys and values of one layer, zeros where sentences are shorter than the longest."""
         cross, linear = self._crosses[number], self._crosses[number].key_value
         made = torch.empty(len(states), int(linear.out_features))
         run_product(self._code, self._matrices[number], states, made)
-        padded = states.new_zeros(*real.shape, made.shape[1])
-        padded[real] = made
-        keys, values = padded.chunk(2, -1)
+        keys, values = padding.added(made).chunk(2, -1)
         return SourceKeysValues(split(keys, cross.kv_heads), split(values, cross.kv_heads))
+
+
+class Padding:
+    """What is not real of sentences that are rows of one length. Where nothing is, nothing is copied.
+
+    Torch would share that out among threads of its own, which then spin on the cores that the machine code needs.
+    """
+
+    def __init__(self, longest: int, lengths: list[int]) -> None:
+        self._rows, whole = len(lengths), min(lengths) == longest
+        self._real = None if whole else torch.arange(longest) < torch.tensor(lengths)[:, None]
+
+    def without(self, x: Float[Tensor, "B S D"]) -> Float[Tensor, "N D"]:
+        """Sentence behind sentence."""
+        return x.flatten(0, 1) if self._real is None else x[self._real]
+
+    def added(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "B S D"]:
+        """Sentences as rows, zeros behind them."""
+        if self._real is None:
+            return x.unflatten(0, (self._rows, -1))
+        padded = x.new_zeros(*self._real.shape, x.shape[1])
+        padded[self._real] = x
+        return padded
 
 
 def cross_of(cross: nn.Module | None) -> Multihead:

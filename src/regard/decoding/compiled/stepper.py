@@ -6,16 +6,17 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.caller import Caller, span_of
+from regard.decoding.compiled.caller import ONE, Ahead, Caller, span_of
+from regard.decoding.compiled.leap import Beams, Leap
 from regard.decoding.compiled.machine_code import Code
 from regard.decoding.compiled.packing import LEAST
 from regard.decoding.compiled.past import PastTable
 from regard.decoding.compiled.plan import Plan
-from regard.decoding.compiled.positions import row_table
+from regard.decoding.compiled.positions import Table, row_table
 from regard.decoding.compiled.product import run_product
 from regard.decoding.compiled.weights import NotCoveredError, Weights, need
 from regard.model.assembly import Writer
-from regard.model.memory import Claim, Memory
+from regard.model.memory import Claim, Memory, Past
 from regard.model.positions import Rotary
 from regard.model.precision import is_rounded
 
@@ -45,10 +46,37 @@ class Stepper:
             self._know(head)
             x = self._embedded(tokens, memory)
             claim = self._past.claim(memory, memory.where(tokens.shape[1]))
+            self._pack(memory, tokens.numel())
         except NotCoveredError:
             return None
-        self._pack(memory, tokens.numel())
-        return self._run(x, memory, claim, self._words)
+        return self._read(x, memory, claim, self._words)
+
+    def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams, steps: int) -> Leap | None:
+        """So many steps of a beam search at most, fewer where a sentence is done before.
+
+        None, and nothing done, where single steps have to be taken.
+        """
+        where = memory.where(steps)
+        try:
+            need(memory.share == beams.size > 1 and tokens.shape[1] == 1)
+            self._check(tokens, memory)
+            self._know(beams.choice.head)
+            x, leap = self._embedded(tokens, memory).flatten(0, 1), Leap(beams, steps)
+            leap.tell(self._plan.embedding.table.weight, self._plan.places(where.stop))
+            claim = self._past.claim(memory, where, ahead=True)
+            self._pack(memory, len(tokens))
+        except NotCoveredError:
+            return None
+        assert claim.seen is not None
+        leap.see(claim.seen.shape[3])
+        more, ahead = {at.STEPS: 1, at.SEARCH: leap.address}, Ahead(steps, beams.size * (steps - 1))
+        self._run(x, row_table(memory, claim), self._words, more, ahead, leap)
+        memory.advance(leap.taken)
+        seen = claim.seen[..., : claim.own + beams.size * leap.taken].contiguous()
+        for entry in memory.layers:
+            assert isinstance(entry, Past)
+            entry.taken(seen, steps - leap.taken)
+        return leap
 
     def read(self, tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R T D"] | None:
         """The states of many more tokens in every row, their first ones too; None where only torch can do this."""
@@ -58,11 +86,11 @@ class Stepper:
             x = self._embedded(tokens, memory)
             self._past.open(memory)
             claim = self._past.claim(memory, memory.where(tokens.shape[1]))
+            if self._plan.packed:  # or panels are made in passing, and nothing is held twice
+                self._pack(memory, tokens.numel())
         except NotCoveredError:
             return None
-        if self._plan.packed:  # or panels are made in passing, and nothing is held twice
-            self._pack(memory, tokens.numel())
-        return self._run(x, memory, claim, 0).view(x.shape)
+        return self._read(x, memory, claim, 0).view(x.shape)
 
     def score(self, states: Float[Tensor, "R D"], head: nn.Module) -> Float[Tensor, "R V"] | None:
         """The logits of some states; None where only torch can do this."""
@@ -110,18 +138,30 @@ class Stepper:
         need(x.dtype == torch.float32 and x.is_contiguous() and x.shape[2] == self._plan.width)
         return x
 
-    def _run(self, x: Float[Tensor, "R T D"], memory: Memory, claim: Claim, words: int) -> Float[Tensor, "N V"]:
+    def _read(self, x: Float[Tensor, "R T D"], memory: Memory, claim: Claim, words: int) -> Float[Tensor, "N V"]:
+        """Some more positions of every row; the logits of so many `words`, or of none the states."""
         steps = x.shape[1]
-        rows = row_table(memory, claim, steps)
+        rows, more = row_table(memory, claim, steps), {at.STEPS: steps}
         memory.advance(steps)
-        out, past = torch.empty(len(rows), words or x.shape[2]), self._past.table.copy()
-        turns = self._turns(int(rows[:, at.POSITION].max()) + 1, x)
-        more = {at.STEPS: steps, at.PAST_TABLE: past.ctypes.data, at.TURNS: 0 if turns is None else turns.data_ptr()}
-        more |= {at.WORDS: words, **dict(enumerate(self._matrix[0].tolist(), at.HEAD))}
         if steps >= TOGETHER and claim.apart is None and claim.seen is None:
             heads = self._plan.shape.heads
             more[at.TILED] = at.positions_at_once(heads.all // heads.groups, span_of(rows))
-        self._caller.run(x.flatten(0, 1), rows, out, more, past)
+        return self._run(x.flatten(0, 1), rows, words, more)
+
+    def _run(
+        self,
+        x: Float[Tensor, "N D"],
+        rows: Table,
+        words: int,
+        more: dict[int, int],
+        ahead: Ahead = ONE,
+        leap: Leap | None = None,
+    ) -> Float[Tensor, "N V"]:
+        out, past = torch.empty(len(x), words or x.shape[1]), self._past.table.copy()
+        turns = self._turns(int(rows[:, at.POSITION].max()) + ahead.steps, x)
+        more |= {at.PAST_TABLE: past.ctypes.data, at.TURNS: 0 if turns is None else turns.data_ptr()}
+        more |= {at.WORDS: words, **dict(enumerate(self._matrix[0].tolist(), at.HEAD))}
+        self._caller.run(x, rows, out, more, ahead, (past, turns, leap))
         return out
 
     def _turns(self, needed: int, like: Tensor) -> Tensor | None:

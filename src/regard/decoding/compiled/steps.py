@@ -1,11 +1,10 @@
 """Which steps are compiled: single ones of many rows at most, on a CPU, of models that are covered."""
 
-from operator import is_
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.decoding.compiled.leap import Beams, Leap
 from regard.decoding.compiled.machine_code import MACHINE_CODE, multiplies_eighths
 from regard.decoding.compiled.product import teach
 from regard.decoding.compiled.reader import Reader
@@ -18,6 +17,7 @@ from regard.model.quantize import QuantizedLinear
 ROWS = 1024  # torch's products of more are as fast, and have no step's small calls left to save
 SEVERAL = 16  # tokens of which some follow each other in a row: every one of them is scored
 LEAST = 32  # tokens of a prompt's block: where a window lets so many be read at once, and no more, torch is as fast
+AHEAD = 160  # rows of all steps that are taken in one call: whoever wants it to end is heard between two
 ROWS_ROUNDED = 8  # for a translator in eight bits, where the processor has no such products for four columns at once
 
 
@@ -36,15 +36,16 @@ class CompiledSteps:
         self._stepper: Stepper | None = None
         self._reader: Reader | None = None
         self._reads = True
-        self._parts = list(model.modules())
+        self._parts = [(part, tuple(part._modules.values())) for part in model.modules()]
         teach(model)
 
     @property
     def hold(self) -> bool:
         """Whether the model has the parts that it had, and nobody's hook on any of them."""
-        parts = list(self.model.modules())
-        same = len(parts) == len(self._parts) and all(map(is_, parts, self._parts))
-        return same and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
+        return all(
+            tuple(part._modules.values()) == within and not part._forward_hooks and not part._forward_pre_hooks
+            for part, within in self._parts
+        )
 
     def rest(self) -> bool:
         """Let go of what was written last; whether any steps were compiled, which others may want to go on with."""
@@ -59,6 +60,12 @@ class CompiledSteps:
             return None
         stepper = self._ready()
         return None if stepper is None else stepper.step(tokens, memory, head)
+
+    def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams) -> Leap | None:
+        """Some steps of a beam search, as many as rows are few; None, and nothing done, where single ones are taken."""
+        stepper = self._ready() if len(tokens) <= self._most else None
+        steps = max(1, min(beams.left, AHEAD // len(tokens)))
+        return None if stepper is None else stepper.leap(tokens, memory, beams, steps)
 
     def block(self, memory: Memory, most: int) -> int:
         """So many tokens of every row are best read at once: at most `most`, which all rows share in machine code."""

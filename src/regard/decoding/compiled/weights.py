@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from regard.allocator import use_large_pages
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.packing import Panels, panels, small
+from regard.decoding.compiled.packing import Panels, Stated, panels, small, stand
 from regard.model.head import SelectedRows
 from regard.model.quantize import BLOCK, QuantizedLinear
 
@@ -33,6 +33,7 @@ class Weights:
         self._addresses: list[int] = []
         self._products: list[nn.Module] = []
         self._panels: list[Panels] = []
+        self._stood: list[Stated] = []
 
     @property
     def moved(self) -> bool:
@@ -56,7 +57,14 @@ class Weights:
         return tensor.data_ptr()
 
     def pack(self, table: Table) -> None:
-        """Say in a table of matrices where their panels are, unless all of them are too large to be held twice."""
+        """Say in a table of matrices where their panels are, unless all of them are too large to be held twice.
+
+        Where all stand as they stood when this was said before, the table says it still.
+        """
+        now = [stand(linear) for linear in self._products]
+        if now == self._stood:
+            return
+        self._stood = now
         made = [panels(linear) for linear in self._products] if small(self._products) else []
         self._panels = [each for each in made if each is not None]  # held fast, too
         found = {each.of.address: each.addresses for each in self._panels}

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.model.memory.entry import Claim, Entry, Past, beside, grown, picked
+from regard.model.memory.entry import Claim, Entry, Past, beside, columns, grown, picked
 from regard.model.positions import Where
 
 
@@ -47,25 +47,37 @@ class Branches(Past):
     def claim(self, where: Where) -> Claim | None:
         if where.count > 1:
             return None
-        used, wanted, device = self.columns, self.columns + self.share, self.visible.device
-        if wanted > self._buffers[0].shape[2]:  # what must be copied to grow may as well shrink
+        own = torch.eye(self.share, dtype=torch.bool, device=self.visible.device)
+        return self._claimed(where, own.expand(len(self.visible), 1, -1, -1))
+
+    def ahead(self, where: Where) -> Claim | None:
+        return self._claimed(where, self.visible.new_zeros(*self.visible.shape[:3], self.share * where.count))
+
+    def taken(self, seen: Bool[Tensor, "B 1 k S"], less: int) -> None:
+        self.length, self.columns = self.length - less, self.columns - self.share * less
+        self.visible, self._at = seen, self._at[..., : self.columns].contiguous()
+
+    def _claimed(self, where: Where, marks: Bool[Tensor, "B 1 k s"]) -> Claim:
+        """Room for more columns, which are seen as the marks say."""
+        more, device = marks.shape[3], self.visible.device
+        used, wanted = self.columns, self.columns + more
+        if used and wanted > self._buffers[0].shape[2]:  # what must be copied to grow may as well shrink
             self._dropped(torch.arange(len(self.visible), device=device), 0.5)
-            used, wanted = self.columns, self.columns + self.share
+            used, wanted = self.columns, self.columns + more
         if wanted > self._buffers[0].shape[2]:
             self._buffers = [grown(buffer, used, wanted) for buffer in self._buffers]
-        own = torch.eye(self.share, dtype=torch.bool, device=device).expand(len(self.visible), 1, -1, -1)
-        self.visible = torch.cat([self.visible, own], 3)
+        self.visible = torch.cat([self.visible, marks], 3)
         self._at = torch.cat([self._at, self._new_positions(where)], -1)
-        self.length, self.columns = self.length + 1, wanted
+        self.length, self.columns = self.length + where.count, wanted
         keys, values = self._buffers
         return Claim(keys, values, used, share=self.share, seen=self.visible, at=self._at)
 
     def _new_positions(self, where: Where) -> Int[Tensor, "*B k"]:
-        if self._at.ndim == 1:
-            return self._at.new_full((self.share,), where.start)
-        if where.within is None:
-            return self._at.new_full((len(self._at), self.share), where.start)
-        return where.within.view(-1, self.share)
+        """Where new columns stand: those of all hypotheses at one position, then those at the next."""
+        if where.within is None or self._at.ndim == 1:
+            at = columns(where.start, where.stop, self._at.device).repeat_interleave(self.share)
+            return at if self._at.ndim == 1 else at.expand(len(self._at), -1)
+        return where.within.unflatten(0, (-1, self.share)).transpose(1, 2).flatten(1)
 
     def tensors(self) -> list[Tensor]:
         return [buffer[:, :, : self.columns] for buffer in self._buffers]

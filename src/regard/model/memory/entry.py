@@ -34,6 +34,11 @@ class Entry(ABC):
         self.reorder(again)
         return self
 
+    @property
+    def roomy(self) -> bool:
+        """Whether it can be spread before anything was taken in: it has room, and knows of what shape."""
+        return False
+
     def trim(self, columns: int) -> None:
         """Forget the first columns: no row that is left had begun then."""
         return
@@ -83,6 +88,15 @@ class Past(Entry):
     def claim(self, where: Where) -> Claim | None:
         """Take in positions that will be written where it is said; None: only `append` can do that now."""
         return None
+
+    def ahead(self, where: Where) -> Claim | None:
+        """Take in positions of hypotheses that will part on the way; whoever asked marks what is `seen`, and says in
+        the end how many were `taken`. None: only single steps can be taken."""
+        return None
+
+    def taken(self, seen: Bool[Tensor, "B 1 k S"], less: int) -> None:
+        """Of what was claimed `ahead` so many positions were not written; of the others these columns are seen."""
+        raise NotImplementedError
 
     @abstractmethod
     def append(

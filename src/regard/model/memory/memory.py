@@ -105,6 +105,11 @@ class Memory:
         lengths = 0 if self.source_lengths is None else self.source_lengths.nbytes
         return lengths + sum(entry.nbytes for entry in self)
 
+    @property
+    def roomy(self) -> bool:
+        """Whether it can be spread before the first step."""
+        return all(entry.roomy for entry in self._moving())
+
     def spread(self, share: int) -> None:
         """From one hypothesis a sentence to `share` equal ones."""
         again = torch.arange(self.rows, device=self._device()).repeat_interleave(share)

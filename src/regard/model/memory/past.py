@@ -25,6 +25,10 @@ class KeysValues(Past):
         if not self._buffers:
             self._buffers = [torch.empty(rows, heads, FIRST, width) for _ in ("keys", "values")]
 
+    @property
+    def roomy(self) -> bool:
+        return bool(self._buffers)
+
     def append(
         self, keys: Float[Tensor, "B G T K"], values: Float[Tensor, "B G T C"], where: Where
     ) -> tuple[Float[Tensor, "B G S K"], Float[Tensor, "B G S C"], Int[Tensor, "*B S"]]:

@@ -47,12 +47,16 @@ class Sinusoidal(Positions):
         self.table: Tensor
 
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:
+        return x + where.pick(self.waves(where.stop, x.device)).to(x.dtype)
+
+    def waves(self, needed: int, device: torch.device) -> Float[Tensor, "T D"]:
+        """The waves of at least so many positions."""
         table = self.table  # looked up once: another thread may put a shorter one there
-        if where.stop > len(table):  # grow by doubling, so that decoding seldom pays
+        if needed > len(table):  # grow by doubling, so that decoding seldom pays
             with torch.inference_mode(False):  # or a table first made in use could not be trained with
-                table = self._waves(max(where.stop, 2 * len(table), SPAN), x.device)
+                table = self._waves(max(needed, 2 * len(table), SPAN), device)
             self.table = table
-        return x + where.pick(table).to(x.dtype)
+        return table
 
     def _waves(self, needed: int, device: torch.device) -> Float[Tensor, "T D"]:
         if self.grid is not None:

@@ -18,6 +18,7 @@ heads       its innermost loops
 together    many positions of a row at once, as those of a prompt
 experts     which MLPs work on a row, and what they say together
 sharing     how threads share the work of a phase
-step        one decoding step of a whole model
+beam        a beam search between two steps
+step        one decoding step of a whole model, or one after another
 make        from here to a file
 """

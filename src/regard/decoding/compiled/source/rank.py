@@ -42,21 +42,26 @@ def insert(number, column, values, columns, count):
 
 
 @njit(**FAST)
+def rank_row(place, words, count, values, columns):
+    """The `count` largest of a row of logits, the first of equal ones first; given back is Σ exp(x - the largest)."""
+    x = floats(place)
+    for i in range(count):
+        values[i], columns[i] = NONE, i
+    for start in range(0, words, at.BLOCK):
+        stop = min(words, start + at.BLOCK)
+        if largest(place, start, stop) > values[count - 1]:
+            for i in range(start, stop):
+                if x[i] > values[count - 1]:
+                    insert(x[i], i, values, columns, count)
+    return chances(x, words, values[0])
+
+
+@njit(**FAST)
 def rank(call):
-    """For every row of logits its `count` largest, the first of equal ones first, and Σ exp(x - the largest)."""
+    """For every row of logits its `count` largest, and Σ exp(x - the largest)."""
     words, count = call[at.RANK_WORDS], call[at.RANK_COUNT]
     totals = floats(call[at.RANK_TOTALS])
     for row in range(call[at.RANK_ROWS]):
-        place = call[at.RANK_LOGITS] + 4 * row * words
-        x = floats(place)
         values = floats(call[at.RANK_VALUES] + 4 * row * count)
         columns = whole(call[at.RANK_COLUMNS] + 8 * row * count)
-        for i in range(count):
-            values[i], columns[i] = NONE, i
-        for start in range(0, words, at.BLOCK):
-            stop = min(words, start + at.BLOCK)
-            if largest(place, start, stop) > values[count - 1]:
-                for i in range(start, stop):
-                    if x[i] > values[count - 1]:
-                        insert(x[i], i, values, columns, count)
-        totals[row] = chances(x, words, values[0])
+        totals[row] = rank_row(call[at.RANK_LOGITS] + 4 * row * words, words, count, values, columns)

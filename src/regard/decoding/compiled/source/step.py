@@ -7,6 +7,7 @@ from numba import njit
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.attention import attend, attend_around, attend_source, note_own
+from regard.decoding.compiled.source.beam import choosing, ranking
 from regard.decoding.compiled.source.experts import expand, gather, route
 from regard.decoding.compiled.source.functions import activate
 from regard.decoding.compiled.source.norms import norm
@@ -224,14 +225,10 @@ def ending(call, phase, scratch):
     wait(counter, pieces)
 
 
-@njit("void(int64, int64)", no_cpython_wrapper=True, no_cfunc_wrapper=True, **FAST)
-def step(address, scratch):
-    """All layers and the head, or only the likeliest words. Given are addresses: the call's table, a thread's room."""
-    call = whole(address)
-    if call[at.THREADS] == 0:
-        rank(call)
-        return
-    phase, nothing, source = call[at.NOTHING], call[at.NOTHING], call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
+@njit(**FAST)
+def through(call, phase, scratch):
+    """All layers and the head; given back is the phase behind them."""
+    nothing, source = call[at.NOTHING], call[at.CROSS_HEADS] * call[at.CROSS_HEAD_WIDTH]
     for number in range(call[at.LAYERS]):
         layer = call[at.LAYER_TABLE] + 8 * number * at.LAYER_SIZE
         past = call[at.PAST_TABLE] + 8 * number * at.PAST_SIZE
@@ -257,3 +254,25 @@ def step(address, scratch):
             closing(call, phase + 9, layer + 8 * at.DOWN, call[at.INNER], call[at.HIDDEN], norms, scratch)
         phase += at.PHASES
     ending(call, phase, scratch)
+    return phase + 1
+
+
+@njit("void(int64, int64)", no_cpython_wrapper=True, no_cfunc_wrapper=True, **FAST)
+def step(address, scratch):
+    """All layers and the head, again and again where a search goes on by itself; or only the likeliest words.
+
+    Given are addresses: the call's table, a thread's room.
+    """
+    call = whole(address)
+    if call[at.THREADS] == 0:
+        rank(call)
+        return
+    phase, number, goes = call[at.NOTHING], call[at.NOTHING], True
+    while goes:
+        phase = through(call, phase, scratch)
+        goes = False
+        if call[at.SEARCH] != 0:
+            ranking(call, phase)
+            goes = choosing(call, phase + 1, number)
+        phase += at.LAST_PHASES - 1
+        number += 1

@@ -84,4 +84,7 @@ bits_of, float_of = _same_bits(types.float32, types.int32), _same_bits(types.int
 sleep = types.ExternalFunction("usleep", types.int32(types.uint32))
 """So many millionths of a second."""
 
+log = types.ExternalFunction("log", types.float64(types.float64))
+"""Of a sum of chances: in double precision, so that its last place in single precision is right."""
+
 ZERO, ONE, TWO, HALF = (np.float32(number) for number in (0, 1, 2, 0.5))

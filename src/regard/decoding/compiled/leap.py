@@ -1,0 +1,143 @@
+"""Several steps of a beam search in one call: the table that the machine code reads and writes."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.decoding.choice import Choice
+from regard.decoding.compiled import layout as at
+from regard.decoding.compiled.ranking import MOST
+from regard.decoding.compiled.weights import Weights, need
+
+
+class Beams(NamedTuple):
+    """A beam search before its next steps: what it may choose, and how its sentences and their hypotheses stand."""
+
+    choice: Choice
+    size: int
+    shortest: int
+    ages: Int[Tensor, "B"]
+    limits: Int[Tensor, "B"]
+    noted: list[int]
+    scores: Float[Tensor, "R"]
+
+    @property
+    def left(self) -> int:
+        """Steps before the first sentence must be done."""
+        return int((self.limits - self.ages).min())
+
+
+class Ended(NamedTuple):
+    """A hypothesis that has ended, or must: its sentence, how many steps before, and all that it has written."""
+
+    sentence: int
+    step: int
+    stops: bool
+    log_prob: float
+    line: list[int]
+
+
+class Leap:
+    """So many steps of a search at most. Numbers of all kinds lie in one array, behind each other."""
+
+    def __init__(self, beams: Beams, steps: int) -> None:
+        size, sentences, rows = beams.size, len(beams.ages), len(beams.scores)
+        stops, words = len(beams.choice.stops), int(beams.choice.head.out_features)  # type: ignore[arg-type]
+        count = min(size + stops, words)
+        best = min(size * (1 + stops), size * count)
+        need(0 < count <= MOST and stops < words)
+        lines = dict.fromkeys((at.AGES, at.LIMITS, at.NOTED, at.DONE), sentences)
+        lines |= {at.SCORES: rows, at.RANKED: rows * count, at.RANKED_COLUMNS: rows * count, at.RANKED_TOTALS: rows}
+        lines |= {at.BEST_SCORES: best, at.BEST_PLACES: best, at.TOKENS: steps * rows, at.PARENTS: steps * rows}
+        lines |= {at.ENDED: 2 * rows * at.ENDED_SIZE, at.ENDED_SCORES: 2 * rows}
+        self._room = np.zeros(sum(lines.values()), np.int64)
+        self._starts = dict(zip(lines, np.cumsum([0, *lines.values()])[:-1].tolist(), strict=True))
+        self._steps, self._rows, base = steps, rows, self._room.ctypes.data
+        self.table = np.zeros(at.SEARCH_SIZE, np.int64)
+        for name, start in self._starts.items():
+            self.table[name] = base + 8 * start
+        self.table[[at.TAKEN, at.SENTENCES, at.BEAMS]] = steps, sentences, size
+        self.table[[at.COUNT, at.BEST, at.SHORTEST]] = count, best, beams.shortest
+        self._choose(beams.choice)
+        self._whole(at.AGES, sentences)[:], self._whole(at.LIMITS, sentences)[:] = beams.ages, beams.limits
+        self._whole(at.NOTED, sentences)[:], self._floats(at.SCORES, rows)[:] = beams.noted, beams.scores
+        self._kept: list[object] = [beams.choice]  # what the table has the address of must live as long
+
+    @property
+    def address(self) -> int:
+        """Where its table is."""
+        return int(self.table.ctypes.data)
+
+    def tell(self, vectors: Float[Tensor, "V D"], places: Float[Tensor, "P D"] | None) -> None:
+        """Where the vectors of tokens are, and those of positions, where these are added."""
+        weights = Weights()
+        self.table[at.EMBEDDED] = weights.address(vectors, *vectors.shape)
+        self.table[at.PLACES] = 0 if places is None else weights.address(places, *places.shape)
+        self._kept.append(weights)
+
+    def see(self, columns: int) -> None:
+        """So many columns have a mark in every row; where rows part, those of a sentence are moved."""
+        spare = np.empty(columns * int(self.table[at.BEAMS]), np.uint8)
+        self.table[at.SEEING], self.table[at.SPARE] = columns, spare.ctypes.data
+        self._kept.append(spare)
+
+    @property
+    def taken(self) -> int:
+        """Steps that were taken."""
+        return int(self.table[at.TAKEN])
+
+    @property
+    def done(self) -> list[bool]:
+        """Which sentences are."""
+        return [bool(each) for each in self._whole(at.DONE, int(self.table[at.SENTENCES]))]
+
+    @property
+    def scores(self) -> Float[Tensor, "R"]:
+        """log P of all that go on."""
+        return torch.from_numpy(self._floats(at.SCORES, self._rows).copy())
+
+    def written(self, before: Int[Tensor, "R T"], rows: Int[Tensor, "r"]) -> Int[Tensor, "r t"]:
+        """All that some hypotheses have written, given what all had before."""
+        row, lines = rows.numpy(), np.empty((len(rows), self.taken), np.int64)
+        if len(rows):
+            tokens, parents = self._history()
+            for step in reversed(range(self.taken)):
+                lines[:, step], row = tokens[step, row], parents[step, row]
+        return torch.cat([before[torch.from_numpy(row)], torch.from_numpy(lines)], 1)
+
+    def ended(self, before: Int[Tensor, "R T"]) -> Iterator[Ended]:
+        """Those that have ended on the way, in their order."""
+        count = int(self.table[at.ENDED_COUNT])
+        if not count:
+            return
+        tokens, parents = (each.tolist() for each in self._history())
+        lines = self._whole(at.ENDED, count * at.ENDED_SIZE).reshape(count, -1).tolist()
+        scores = self._floats(at.ENDED_SCORES, count).tolist()
+        for (sentence, step, parent, token, stops), log_prob in zip(lines, scores, strict=True):
+            line, row = [] if stops else [token], parent
+            for earlier in reversed(range(step)):
+                line.append(tokens[earlier][row])
+                row = parents[earlier][row]
+            yield Ended(sentence, step, bool(stops), log_prob, [*before[row].tolist(), *reversed(line)])
+
+    def _choose(self, choice: Choice) -> None:
+        self.table[[at.STOPS, at.STOP_COLUMNS]] = len(choice.stops), choice.stops.data_ptr()
+        self.table[[at.FORBIDDEN, at.FORBIDDEN_COLUMNS]] = len(choice.forbidden), choice.forbidden.data_ptr()
+        self.table[at.TOKEN_OF] = 0 if choice.words is None else choice.words.data_ptr()
+        for columns in (choice.stops, choice.forbidden, choice.words):
+            need(columns is None or (columns.dtype == torch.long and columns.is_contiguous()))
+
+    def _history(self) -> tuple[np.ndarray, np.ndarray]:
+        shape = self._steps, self._rows
+        tokens, parents = (self._whole(name, self._steps * self._rows) for name in (at.TOKENS, at.PARENTS))
+        return tokens.reshape(shape)[: self.taken], parents.reshape(shape)[: self.taken]
+
+    def _whole(self, name: int, size: int) -> np.ndarray:
+        return self._room[self._starts[name] :][:size]
+
+    def _floats(self, name: int, size: int) -> np.ndarray:
+        return self._room[self._starts[name] :].view(np.float32)[:size]

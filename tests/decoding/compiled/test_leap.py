@@ -1,0 +1,200 @@
+"""Several steps of a beam search in one call, beside the same search a step at a time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from contracts.small import Case, few, small, tokens, unchecked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from regard.decoding.beam import Beam
+from regard.decoding.compiled import steps as chosen
+from regard.decoding.compiled.leap import Leap
+from regard.decoding.compiled.machine_code import Code
+from regard.decoding.engine import Engine
+from regard.decoding.job import StoppedError
+from regard.decoding.request import Hypothesis, Request
+from regard.errors import NoNumbersError
+from regard.model.quantize import quantize
+
+STOPS = [[2], [], [2, 5], [3, 4, 7]]
+POSITIONS = ["none", "sinusoidal", "learned", "rotary", "alibi"]
+
+
+class Given:
+    """Machine code that is there, or not."""
+
+    def __init__(self, code: Code | None) -> None:
+        self.get = lambda: code
+
+
+@pytest.fixture(autouse=True)
+def _bulk() -> Iterator[None]:
+    with unchecked():
+        yield
+
+
+class Leaps:
+    """How many steps each call took."""
+
+    def __init__(self) -> None:
+        self.taken: list[int] = []
+
+    def __enter__(self) -> "Leaps":
+        self._patch, written = pytest.MonkeyPatch(), Leap.written
+
+        def noted(leap: Leap, before: Tensor, rows: Tensor) -> Tensor:
+            self.taken.append(leap.taken)
+            return written(leap, before, rows)
+
+        self._patch.setattr(Leap, "written", noted)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._patch.undo()
+
+
+def model(kind: str = "seq2seq", positions: str = "sinusoidal", seed: int = 4) -> Any:
+    stacks = {"decoder": small("decoder", "transformer", positions=small("positions", positions))}
+    if kind == "seq2seq":
+        stacks["encoder"] = small("encoder", "transformer", positions=small("positions", "sinusoidal"))
+    made = Case(kind, small("model", kind, **stacks)).build(seed)
+    with torch.no_grad():
+        made.head.weight.mul_(4.0)  # so that some words are likelier than others
+    return made
+
+
+def requests(writer: Any, count: int, seed: int = 0) -> list[Request]:
+    """With prompts, sources and limits of several lengths, so that rows come and go."""
+    reads = hasattr(writer, "encoder")
+    return [
+        Request(
+            tokens(1, 1 + (number + seed) % 3, number + seed)[0].tolist(),
+            tokens(1, 1 + 3 * number % 7, number + seed)[0].tolist() if reads else None,
+            max_new_tokens=1 + (7 * number + seed) % 23,
+        )
+        for number in range(count)
+    ]
+
+
+def written(code: Code | None, asked: list[Request], engine: Engine) -> list[list[Hypothesis]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chosen, "MACHINE_CODE", Given(code))
+        return engine.write(asked)
+
+
+def same(found: list[list[Hypothesis]], wanted: list[list[Hypothesis]], rel: float = 1e-4) -> None:
+    for one, other in zip(found, wanted, strict=True):
+        assert [(each.tokens, each.ended) for each in one] == [(each.tokens, each.ended) for each in other]
+        for name in ("log_prob", "score"):
+            assert [getattr(each, name) for each in one] == pytest.approx(
+                [getattr(each, name) for each in other], rel=rel, abs=1e-5
+            )
+
+
+@settings(few, max_examples=25)
+@given(
+    st.sampled_from(["seq2seq", "language_model"]),
+    st.sampled_from(POSITIONS),
+    st.sampled_from(STOPS),
+    st.integers(2, 6),
+    st.sampled_from([(0.0, 0), (0.6, 3), (1.0, 0), (1.5, 6)]),
+    st.integers(0, 10**6),
+)
+def test_texts_are_those_of_torch(
+    code: Code, kind: str, positions: str, stops: list[int], size: int, lengths: tuple[float, int], seed: int
+) -> None:
+    """Whatever is asked of a search: length penalties, least lengths, ends, marks that are never written."""
+    writer = model(kind, positions, seed=seed % 5)
+    beam = Beam(beam_size=size, n_best=1 + seed % size, length_penalty=lengths[0], min_length=lengths[1])
+    asked = requests(writer, 1 + seed % 5, seed)
+    engine = Engine(writer, beam, stop_tokens=stops, forbidden=[0, 6][: seed % 3], rows=3 * size)
+    with Leaps() as leaps:
+        wanted = written(None, asked, engine)
+        assert not leaps.taken
+        same(written(code, asked, engine), wanted)
+    assert leaps.taken or all(request.max_new_tokens == 1 for request in asked)
+
+
+@few
+@given(st.sampled_from([[2], [2, 5]]), st.integers(0, 10**6))
+def test_a_step_at_a_time_scores_are_the_same(code: Code, stops: list[int], seed: int) -> None:
+    """With the same machine code for all else, nothing but the last places can differ."""
+    writer, beam = model(seed=seed % 7), Beam(beam_size=4, n_best=4)
+    engine, asked = Engine(writer, beam, stop_tokens=stops, rows=8), requests(writer, 5, seed)
+    found = written(code, asked, engine)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Beam, "leap", lambda *_: None)
+        same(found, written(code, asked, engine), rel=1e-6)
+
+
+@pytest.mark.parametrize("eight", [False, True])
+def test_one_text_after_another(code: Code, threads: int, eight: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence is one call from its first token to its last; a memory that has to grow on the way does."""
+    monkeypatch.setattr(chosen, "multiplies_eighths", lambda: True)
+    writer = model(positions="alibi")
+    if eight:
+        quantize(writer)
+    asked = [Request([1], [5, 6, 7, 3], max_new_tokens=count) for count in (1, 9, 70)]
+    engine = Engine(writer, Beam(beam_size=5), stop_tokens=[], rows=5)
+    with Leaps() as leaps:
+        found = [written(code, [each], engine)[0] for each in asked]
+    assert leaps.taken == [1, 9, chosen.AHEAD // 5, chosen.AHEAD // 5, 70 - 2 * (chosen.AHEAD // 5)]
+    assert [len(each[0].tokens) for each in found] == [1, 9, 70]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Beam, "leap", lambda *_: None)
+        same([written(code, [each], engine)[0] for each in asked], found)
+
+
+def test_only_what_a_shortlist_has_is_written(code: Code) -> None:
+    writer, words = model(), torch.tensor([4, 7, 8, 11])
+    engine = Engine(writer, Beam(beam_size=3, n_best=3), stop_tokens=[2], shortlist=lambda _: words)
+    asked = [Request([1], [5, 6, 3], 12), Request([1], [9, 3], 12)]
+    with Leaps() as leaps:
+        found = written(code, asked, engine)
+    assert leaps.taken
+    same(found, written(None, asked, engine))
+    assert {token for some in found for each in some for token in each.tokens} <= set(words.tolist())
+
+
+@pytest.mark.parametrize("search", [Beam(beam_size=3, no_repeat_ngram_size=2), Beam(beam_size=1)])
+def test_what_is_not_covered_goes_a_step_at_a_time(code: Code, search: Beam) -> None:
+    writer = model()
+    engine, asked = Engine(writer, search, stop_tokens=[2]), [Request([1], [5, 6, 3], 12)]
+    with Leaps() as leaps:
+        same(written(code, asked, engine), written(None, asked, engine))
+    assert not leaps.taken
+
+
+def test_a_window_goes_a_step_at_a_time(code: Code) -> None:
+    decoder = small("decoder", "transformer", pattern=small("pattern", "window"))
+    writer = Case("seq2seq", small("model", "seq2seq", decoder=decoder)).build(3)
+    engine, asked = Engine(writer, Beam(beam_size=3), stop_tokens=[2]), [Request([1], [5, 6, 3], 12)]
+    with Leaps() as leaps:
+        same(written(code, asked, engine), written(None, asked, engine))
+    assert not leaps.taken
+
+
+def test_whoever_wants_it_to_end_is_heard_between_two_calls(code: Code) -> None:
+    writer, asked = model(), list[int]()
+
+    def stopped() -> bool:
+        asked.append(1)
+        return len(asked) > 2
+
+    engine = Engine(writer, Beam(beam_size=4), stop_tokens=[], stopped=stopped)
+    with Leaps() as leaps, pytest.raises(StoppedError):
+        written(code, [Request([1], [5, 3], 400)], engine)
+    assert leaps.taken == [chosen.AHEAD // 4] * 2
+
+
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
+def test_weights_that_are_no_numbers_are_told(code: Code, wrong: float) -> None:
+    writer = model()
+    with torch.no_grad():
+        writer.head.weight[:] = wrong
+    with pytest.raises(NoNumbersError, match="not numbers"):
+        written(code, [Request([1], [5, 3], 9)], Engine(writer, Beam(beam_size=4), stop_tokens=[2]))
