@@ -62,9 +62,9 @@ class CompiledSteps:
 
     def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams) -> Leap | None:
         """Some steps of a beam search, as many as rows are few; None, and nothing done, where single ones are taken."""
-        stepper = self._begun() if len(tokens) <= self._most else None
-        steps = max(1, min(beams.left, AHEAD // len(tokens)))
-        return None if stepper is None else stepper.leap(tokens, memory, beams, steps)
+        most = AHEAD // len(tokens)
+        stepper = self._begun() if most > 1 and len(tokens) <= self._most else None
+        return None if stepper is None else stepper.leap(tokens, memory, beams, min(beams.left, most))
 
     def start(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, "B"]) -> Memory:
         """The memory of these sources before the first step, read by the machine code where that can be."""
