@@ -61,7 +61,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     _,
     _,
     CALL_SIZE,
-) = range(48)
+) = range(49)
 
 # a call that has no layers is one product, by the head; one that has no threads either looks for the likeliest words
 (

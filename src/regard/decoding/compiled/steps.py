@@ -63,9 +63,9 @@ class CompiledSteps:
 
     def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams) -> Leap | None:
         """Some steps of a beam search, as many as rows are few; None, and nothing done, where single ones are taken."""
-        stepper = self._ready() if len(tokens) <= self._most else None
-        steps = max(1, min(beams.left, AHEAD // len(tokens)))
-        return None if stepper is None else stepper.leap(tokens, memory, beams, steps)
+        most = AHEAD // len(tokens)
+        stepper = self._ready() if most > 1 and len(tokens) <= self._most else None
+        return None if stepper is None else stepper.leap(tokens, memory, beams, min(beams.left, most))
 
     def block(self, memory: Memory, most: int) -> int:
         """So many tokens of every row are best read at once: at most `most`, which all rows share in machine code."""
