@@ -33,10 +33,9 @@ def main(
     workers: list[Worker] = []
     for precision in ("float32", "int8"):
         workers.append(ProcessWorker(f"regard {precision}", prepare_regard, (*given, precision)))
-        for words, abreast in (("", False), (", abreast", True)):
+        for words, abreast in (("", False), (", one thread" if one else ", abreast", True)):
             name = f"CTranslate2 {precision}{words}"
-            if not (one and abreast):
-                workers.append(ProcessWorker(name, prepare_ctranslate2, (*given, precision, abreast)))
+            workers.append(ProcessWorker(name, prepare_ctranslate2, (*given, precision, abreast)))
     with progress(rounds) as tell:
         turns = take_turns([*workers, product_worker()], rounds, tell)
     show_beside(turns, "tokens written/s", json)

@@ -21,8 +21,8 @@ class Engine:
 
     At most `rows` hypotheses take a step together; what is finished makes room for what is waiting. Every request
     is answered as if it were alone. `shortlist` says which tokens some requests may call for, `stopped` is asked
-    before every step: a yes ends it all with StoppedError. With a `draft` texts are written one after another, each
-    by several tokens a step.
+    before every step, or every few that go at once: a yes ends it all with StoppedError. With a `draft` texts are
+    written one after another, each by several tokens a step.
     """
 
     def __init__(

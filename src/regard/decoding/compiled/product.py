@@ -19,6 +19,7 @@ from regard.model.precision import is_rounded
 from regard.model.quantize import QuantizedLinear
 
 MOST = 1024  # rows: more are taken one lot after another
+SHARED = 2**24  # multiplications: fewer are done before another thread has woken up
 
 Line = np.ndarray[tuple[int], np.dtype[np.int64]]
 Room = np.ndarray[tuple[int], np.dtype[np.float32]]
@@ -58,7 +59,8 @@ def run_product(code: Code, matrix: Line, x: Float[Tensor, "N I"], out: Float[Te
 
 
 def _run(code: Code, matrix: Line, x: Tensor, out: Tensor) -> None:
-    rows, size, team = len(x), x.shape[1], threads()
+    rows, size = len(x), x.shape[1]
+    team = threads() if x.numel() * out.shape[1] >= SHARED else 1
     call, tickets = np.zeros(at.CALL_SIZE, np.int64), np.zeros(2 * at.LINE, np.int64)
     call[at.CALL], call[at.ROWS], call[at.THREADS] = call.ctypes.data, rows, team
     call[at.WIDTH], call[at.WORDS] = size, out.shape[1]

@@ -106,7 +106,7 @@ class Padding:
     def added(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "B S D"]:
         """Sentences as rows, zeros behind them."""
         if self._real is None:
-            return x.unflatten(0, (self._rows, -1))
+            return x.view(self._rows, -1, x.shape[1])
         padded = x.new_zeros(*self._real.shape, x.shape[1])
         padded[self._real] = x
         return padded

@@ -36,15 +36,18 @@ class CompiledSteps:
         self._stepper: Stepper | None = None
         self._reader: Reader | None = None
         self._reads = True
-        self._parts = [(part, tuple(part._modules.values())) for part in model.modules()]
+        self._parts = [
+            (part._modules, tuple(part._modules.values()), part._forward_hooks, part._forward_pre_hooks)
+            for part in model.modules()
+        ]
         teach(model)
 
     @property
     def hold(self) -> bool:
         """Whether the model has the parts that it had, and nobody's hook on any of them."""
         return all(
-            tuple(part._modules.values()) == within and not part._forward_hooks and not part._forward_pre_hooks
-            for part, within in self._parts
+            tuple(now.values()) == before and not hooks and not hooks_before
+            for now, before, hooks, hooks_before in self._parts
         )
 
     def rest(self) -> bool:

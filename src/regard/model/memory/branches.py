@@ -77,7 +77,8 @@ class Branches(Past):
         if where.within is None or self._at.ndim == 1:
             at = columns(where.start, where.stop, self._at.device).repeat_interleave(self.share)
             return at if self._at.ndim == 1 else at.expand(len(self._at), -1)
-        return where.within.unflatten(0, (-1, self.share)).transpose(1, 2).flatten(1)
+        within: Tensor = where.within.unflatten(0, (-1, self.share))
+        return within.transpose(1, 2).flatten(1)
 
     def tensors(self) -> list[Tensor]:
         return [buffer[:, :, : self.columns] for buffer in self._buffers]
