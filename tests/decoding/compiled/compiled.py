@@ -13,20 +13,23 @@ from regard.model.memory import Memory
 
 
 class Compiled:
-    """Takes every step that it can by machine code, and counts them; all else is the model's own."""
+    """Takes every step that it can by machine code, and counts them; all else is the model's own.
 
-    def __init__(self, code: Code, model: Any) -> None:
-        self.model, self.stepper, self.taken = model, Stepper(code, model), 0
+    Where it `reads`, steps are taken as those of a prompt are: also the first.
+    """
+
+    def __init__(self, code: Code, model: Any, reads: bool = False) -> None:
+        self.model, self.stepper, self.taken, self.reads = model, Stepper(code, model), 0, reads
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
     def step(self, tokens: Tensor, memory: Memory) -> Tensor:
-        states = self.stepper.step(tokens, memory, None)
+        states = self.stepper.read(tokens, memory) if self.reads else self.stepper.step(tokens, memory, None)
         if states is None:
             return self.model.step(tokens, memory)
         self.taken += 1
-        return states.unflatten(0, tokens.shape)
+        return states.view(*tokens.shape, -1)
 
 
 def covered(model: Any) -> bool:

@@ -1,4 +1,4 @@
-"""One product in eight bits by the machine code: what is read before the first step, prompts and sources.
+"""One product by the machine code: the head after a prompt, and those in eight bits of prompts and sources torch reads.
 
 torch would write out all weights as numbers first, or round all that comes in by one scale.
 """
