@@ -147,4 +147,5 @@ def test_below_a_file_nothing_can_be_written(tmp_path: Path, name: str) -> None:
     """Said before anything is loaded: there is not even a run."""
     (tmp_path / "file").write_text("")
     refused(3, "nothing can be written there", "look", "nowhere", "a", "-o", str(tmp_path / "file" / "deep" / name))
+    refused(3, "/proc/x.png: nothing can be written there", "look", "nowhere", "a", "-o", "/proc/x.png")
     refused(3, "nowhere: not a run folder", "look", "nowhere", "a")

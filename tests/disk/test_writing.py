@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.disk import remove, room, sync, write
+from regard.disk import check_place, remove, room, sync, write
 from regard.disk.tensors import write_tensors
-from regard.errors import FailedError
+from regard.errors import FailedError, InputError
 
 module = import_module("regard.disk.write")
 
@@ -87,6 +87,28 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(FailedError, match="the disk is full"), room(tmp_path):
         write(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"old"
+    assert [left.name for left in tmp_path.iterdir()] == ["file"]  # no half of the new one, which would fill it further
+    with pytest.raises(OSError, match=rf"{tmp_path}/file'$"):  # by the name that people know
+        write(tmp_path / "file", b"new")
+
+
+@pytest.mark.parametrize("name", ["/proc/x.png", "/proc/deep/x.png", f"{'a' * 300}.png", f"{'a' * 300}/x.png"])
+def test_what_could_not_be_written_is_refused_before_any_work(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"nothing can be written there \(\w"):
+        check_place(Path(name))
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_something_can_be_written_nothing_is_left(tmp_path: Path) -> None:
+    write(tmp_path / "old", b"old")
+    (tmp_path / "killed.part").write_text("half")
+    for name in ("old", "new", "deep/new", "killed"):
+        check_place(tmp_path / name)
+    assert {left.name for left in tmp_path.iterdir()} == {"old", "killed.part"}
+    assert (tmp_path / "old").read_bytes() == b"old"
 
 
 def test_tensors_that_cannot_be_written_are_one_line(tmp_path: Path) -> None:

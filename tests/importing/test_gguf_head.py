@@ -99,6 +99,18 @@ def test_an_honest_head_is_read() -> None:
     assert read_head(file_of({"eps": 1e-5}, {})).values == {"eps": 1e-5}  # as it was before it had 32 bits
 
 
+def test_texts_in_lists_and_whole_heads_have_a_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the file is as long as it says: nobody has such a token, or such a head."""
+    monkeypatch.setattr("regard.importing.gguf.head.LONGEST_TEXT", 20)
+    listed = file_of({"c": ["x" * 20]}, {})
+    assert read_head(listed).values == {"c": ["x" * 20]}
+    with pytest.raises(ValueError, match="a text in it is longer than it can be"):
+        read_head(file_of({"c": ["x" * 21]}, {}))
+    monkeypatch.setattr("regard.importing.gguf.head.LONGEST_HEAD", len(listed) // 2)
+    with pytest.raises(ValueError, match="longer than it can be"):
+        read_head(listed)
+
+
 @pytest.mark.parametrize("case", STRANGE)
 def test_a_head_that_lies_is_refused(case: str, tmp_path: Path) -> None:
     content, said = STRANGE[case]

@@ -119,6 +119,28 @@ def test_a_text_without_repetition_says_nothing_of_induction() -> None:
     assert scores["punctuation"] is None
 
 
+@pytest.mark.parametrize("sides", [("outputs", "source"), ("inputs", "inputs")])
+def test_tokens_that_are_no_text_are_not_said_again(sides: tuple[str, str]) -> None:
+    """Both sides end with <eos>, and pieces begin with it: that makes no head one of duplicates, or of induction."""
+    square = sides[0] == sides[1]
+    words = ["<eos>", "a", "b", "<eos>", "c", "d"] if square else ["a", "b", "<eos>"]
+    head = torch.full((1, len(words), len(words)), 1 / len(words))
+    look = given(head, words, () if square else ["x", "y", "<eos>"])
+    lines = [
+        replace(
+            look.scene.lines[side],
+            special=frozenset(n for n, word in enumerate(look.scene.lines[side].tokens) if word == "<eos>"),
+        )
+        for side in sides
+    ]
+    tally = Tally(look.layers[0], *lines)
+    tally.add(0, head)
+    ((scores, _),) = tally.scores()
+    assert scores["special"] is not None
+    assert scores["duplicate"] is None
+    assert scores.get("induction") is None
+
+
 @pytest.mark.parametrize(("tall", "wide"), [(6, 6), (6, 11), (9, 4)])
 def test_a_head_along_the_source_is_diagonal(tall: int, wide: int) -> None:
     head = torch.full((tall, wide), 0.05 / wide)

@@ -162,6 +162,17 @@ def test_files_hold_every_number(tmp_path: Path) -> None:
     assert np.exp(facts["log_probs"][0]) == pytest.approx(likeliest)
 
 
+def test_a_picture_of_all_heads_says_how_much_each_looks_at_the_image(tmp_path: Path) -> None:
+    """Each is as bright as its own largest weight, so this is not to be seen."""
+    look = classified()
+    drawn = look.save(tmp_path / "heads.svg", "heads").read_text("utf-8")
+    for layer in range(2):
+        for head in range(2):
+            weights = of_image(look, look.panel(f"encoder.{layer}.{head}"))
+            most, beside = (round(100 * float(one)) for one in (weights[1:].max(), weights[0]))
+            assert f"head {head}: up to {most} %, {beside} % on none" in drawn
+
+
 def _chances(look: Look) -> torch.Tensor:
     with torch.no_grad():
         found: torch.Tensor = look.scene.model(*look.scene.pieces[0].inputs).softmax(1)

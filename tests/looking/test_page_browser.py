@@ -262,6 +262,59 @@ def test_runs_stand_side_by_side_also_on_a_telephone(browser: Any, files: dict[s
         tab.context.close()
 
 
+def test_words_say_what_is_seen_by_day_and_by_night(browser: Any, files: dict[str, str]) -> None:
+    """In the dark what is most is bright; gradients have no kernel; and an image has neither tokens nor words."""
+    for scheme, first in (("light", "dark is first"), ("dark", "bright is first")):
+        tab = Tab(browser, color_scheme=scheme)
+        tab.open(files["gpt"], "view=next")
+        assert first in tab.text("#lens")
+        tab.context.close()
+    tab = Tab(browser)
+    page = tab.open(files["fixed"])
+    assert "By gradients" in page.inner_text("#view")
+    assert "kernel" not in page.inner_text("#view")
+    tab.open(files["transformer"], "view=alignment&panel=cross")
+    assert "kernel" in page.inner_text("#view")
+    tab.open(files["vit"], "view=heads")
+    assert "nats, " in tab.text(".facts")
+    assert "token" not in tab.text(".facts")
+    assert page.get_by_role("button", name="words").count() == 0
+    tab.context.close()
+
+
+def test_on_a_telephone_the_numbers_of_a_step_are_in_sight(browser: Any, files: dict[str, str]) -> None:
+    tab = Tab(browser, viewport={"width": 390, "height": 800})
+    page = tab.open(files["transformer"], "view=step")
+    for column in ("q · k", "softmax"):
+        box = page.locator(".numbers th", has_text=column).bounding_box()
+        assert box["x"] + box["width"] <= 390
+    tab.context.close()
+
+
+def test_of_many_heads_the_large_one_stays_in_reach_and_a_story_opens_at_its_place(
+    browser: Any, tmp_path: Path
+) -> None:
+    many = named(read("the fox ", layers=32), "runs/deep")
+    story = {
+        "title": "t",
+        "where": "w",
+        "notes": "n",
+        "found": "f",
+        "verdict": "v",
+        "opens": "view=heads&head=masked.3.1",
+    }
+    (tmp_path / "many.html").write_text(static_document([many], story), "utf-8")
+    tab = Tab(browser)
+    page = tab.open((tmp_path / "many.html").as_uri())
+    assert page.get_attribute("#view", "data-view") == "heads"
+    assert page.get_attribute('[data-head="masked.3.1"]', "aria-pressed") == "true"
+    assert page.locator("#view .map").bounding_box()["y"] < 1000  # 32 layers below each other are 3,000 high
+    page.locator('[data-head="masked.31.0"]').click()
+    tab.drawn("heads")
+    assert tab.said == []
+    tab.context.close()
+
+
 def test_a_hundred_hostile_tokens_are_text(browser: Any, tmp_path: Path) -> None:
     chance = random.Random(1)
     tokens = [*HOSTILE, *("".join(chance.sample(HOSTILE, 2)) for _ in range(100 - len(HOSTILE)))]

@@ -5,6 +5,7 @@ import re
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from email.message import Message
 from html.parser import HTMLParser
 from http.client import HTTPConnection
 from io import BytesIO
@@ -18,7 +19,7 @@ from seen_models import classified, read, translated
 from regard.errors import InputError
 from regard.looking.page.document import bundle, check_runs, safe_json, static_document
 from regard.looking.page.live import Live
-from regard.looking.page.server import PageServer
+from regard.looking.page.server import Handler, PageServer
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&"
 
@@ -172,16 +173,18 @@ BAD = {
     "no images": ("POST", "/do/0/picture", {}, b"x", 400),
     "no class": ("POST", "/do/0/class", {}, {"id": 0}, 400),
     "no pixels": ("GET", "/bytes/0/image/pixels", {}, None, 400),
+    "too many fields": ("GET", "/bytes/0/table/masked?a=1&b=2&c=3&d=4&e=5", {}, None, 400),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_refused(case: str, server: PageServer) -> None:
+def test_what_is_refused(case: str, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
     method, path, heads, body, wanted = BAD[case]
     status, said, _ = asked(server, path, method, body, **heads)
     assert status == wanted, said
     assert len(said) < 400
     assert asked(server, "/bytes/0/table/masked")[0] == 200  # and it stays up
+    assert not capsys.readouterr().err  # the terminal is not told of what a browser gets wrong
 
 
 def drawn(size: tuple[int, int]) -> bytes:
@@ -216,6 +219,35 @@ def test_half_a_request_harms_nobody(server: PageServer) -> None:
         with socket.create_connection(server.server_address[:2]) as half:
             half.sendall(said)
     assert asked(server, "/bytes/0/table/masked")[0] == 200
+
+
+def test_what_is_no_address_is_answered(server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_connection(server.server_address[:2], timeout=20) as raw:
+        raw.sendall(f"GET http://[x/ HTTP/1.1\r\nHost: {server.names[0]}\r\n\r\n".encode())
+        assert raw.recv(100).startswith(b"HTTP/1.1 400 ")
+    assert not capsys.readouterr().err
+
+
+def test_a_browser_that_goes_away_is_not_told_of(server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+    class Gone(Handler):
+        def __init__(self) -> None:
+            self.path, self.headers, self.server = "/", Message(), server
+            self.headers["Host"], self.rfile = server.names[0], BytesIO()
+
+        def _send(self, *_: Any) -> None:
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        Gone().do_GET()
+    assert not capsys.readouterr().err
+
+
+def test_many_who_ask_at_once_wait_for_their_turn() -> None:
+    """They are kept waiting, not turned away: nobody is taken in meanwhile."""
+    with PageServer(Live([read("the quick brown ")])) as busy:
+        waiting = [socket.create_connection(busy.server_address[:2], timeout=2) for _ in range(60)]
+        for one in waiting:
+            one.close()
 
 
 def test_a_port_in_use_is_said_in_a_line(server: PageServer) -> None:

@@ -3,12 +3,13 @@
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from regard.errors import FailedError
+from regard.errors import FailedError, InputError
 
+NEW, PART = os.O_WRONLY | os.O_CREAT | os.O_EXCL, ".part"
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -31,15 +32,35 @@ def reason(error: Exception) -> str:
 
 def write(path: Path, content: bytes) -> None:
     """The whole file or the old one, whenever the power goes. A link that is there is replaced, never followed."""
-    part = path.with_name(path.name + ".part")
-    part.unlink(missing_ok=True)
-    new = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    with os.fdopen(new, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    part = path.with_name(path.name + PART)
+    try:
+        part.unlink(missing_ok=True)
+        new = os.open(part, NEW, 0o666)
+        with os.fdopen(new, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()  # half of it is of no use, and fills a full disk further
+        error.filename = str(path)  # the name that people know
+        raise
     sync(path.parent)
+
+
+def check_place(path: Path) -> None:
+    """Refuse a file that could not be written, before any work is done. It is tried out, since permissions do not tell
+    of disks that take nothing, such as /proc, and of names that are too long: in the nearest folder that is there."""
+    try:
+        above = next(folder for folder in path.absolute().parents if folder.exists())
+        trial = above / (path.name + PART)
+        os.close(os.open(trial, NEW, 0o666))
+        trial.unlink()
+    except FileExistsError:  # left by a writing that was killed; the next one takes its place
+        return
+    except OSError as error:
+        raise InputError(f"{path}: nothing can be written there ({error.strerror or error})") from error
 
 
 def sync(path: Path) -> None:

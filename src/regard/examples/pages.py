@@ -1,10 +1,9 @@
 """Pages of the examples, one for each, their numbers as JSON, and a list of all: a folder that needs no network."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from regard.disk import place, read_json
+from regard.disk import check_place, place, read_json
 from regard.disk.files import json_text
 from regard.errors import InputError
 from regard.examples import apple, coffee, distance, evening, induction, love, smollm2
@@ -75,7 +74,5 @@ def _chosen(only: Sequence[str]) -> list[Example]:
 def _folder(out: str | Path) -> Path:
     """Where pages go, refused before any work is done if nothing could be written there."""
     folder = place(out)
-    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise InputError(f"{out}: nothing can be written there ({above} is no folder, or closed)")
+    check_place(folder / INDEX)
     return folder

@@ -20,6 +20,7 @@ from regard.looking.seen_image import SeenImage
 
 SHEET = 16.0  # inches that all heads of a layer may take side by side
 SMALL, USUAL = 0.7, 2.6  # of one of them
+ROOMY = 1.9  # from which on figures have room above it
 
 
 def seen_image(look: Look) -> SeenImage:
@@ -66,13 +67,24 @@ def draw_overlay(look: Look, view: str, path: str | Path, rows: str = "", listen
     wide = max(SMALL, min(USUAL, SHEET / across))
     about = _about(look, view, rows, wide * across)
     for layer in layers:
-        maps = {f"head {head}": grid(look, look.panel(f"{layer}.{head}"), rows) for head in range(layer.heads)}
+        panels = [look.panel(f"{layer}.{head}") for head in range(layer.heads)]
+        maps = {_headed(look, head, one, rows, wide): grid(look, one, rows) for head, one in enumerate(panels)}
         looks[f"layer {layer.number}"] = ImageLook(image.pixels, maps, f"{title}\n{about}")
     return draw_looks(looks, path, listener, wide)
 
 
 def _who(look: Look, rows: str) -> str:
     return f"rows {rows}" if rows else seen_image(look).who
+
+
+def _headed(look: Look, head: int, panel: Panel, rows: str, wide: float) -> str:
+    """A head's number and, where there is room, how much the brightest patch has and how much is on none: each picture
+    is as bright as its own largest weight, so that a head which hardly looks at the image looks like any other."""
+    if wide < ROOMY:
+        return f"head {head}"
+    weights, patches = of_image(look, panel, rows), seen_image(look).patches
+    beside = f", {100 * float(weights[:-patches].sum()):.0f} % on none" if len(weights) > patches else ""
+    return f"head {head}: up to {100 * float(weights[-patches:].max()):.0f} %{beside}"
 
 
 def _titled(look: Look, panel: Panel, rows: str) -> str:

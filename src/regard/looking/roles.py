@@ -5,7 +5,7 @@ far away [N2:616-622] and for repeated counterparts [N2:624-628]. What can be me
 
 self, previous, next     the position itself, the one before, the one behind
 first                    the first token, where heads put what they have no use for (a sink) [Xiao et al. 2024]
-duplicate                another position with the same token
+duplicate                another position with the same token, if that is text
 induction                what stood behind an earlier occurrence of the token [Olsson et al. 2022]
 diagonal                 at most one from the straight line through source and target
 punctuation, special     marks of punctuation; tokens that are no text
@@ -142,11 +142,16 @@ def _rest(local: float | None) -> float | None:
 
 
 def _numbered(rows: Line, columns: Line, square: bool) -> tuple[Tensor, Tensor]:
-    """A number for every token, the same for the same one; across two sides, letters decide."""
+    """A number for every token, the same for the same one; across two sides, letters decide. Tokens that are no text
+    have numbers of their own: that both sides end with <eos> does not make it a word that is said again."""
     mine = list(rows.ids if square else rows.tokens)
     theirs = list(columns.ids if square else columns.tokens)
     names = {name: number for number, name in enumerate(dict.fromkeys([*mine, *theirs]))}
-    return torch.tensor([names[name] for name in mine]), torch.tensor([names[name] for name in theirs])
+    found = torch.tensor([names[name] for name in mine]), torch.tensor([names[name] for name in theirs])
+    for numbers, line, first in zip(found, (rows, columns), (len(names), len(names) + len(rows)), strict=True):
+        for place in line.special:
+            numbers[place] = first + place
+    return found
 
 
 def _home(rows: Line, columns: Line, square: bool) -> Float[Tensor, "T"]:

@@ -1,7 +1,6 @@
 """What was looked at, written down: pictures, or exact numbers as CSV and JSON, by the ending of a name."""
 
 import csv
-import os
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.disk import place, write
+from regard.disk import check_place, place, write
 from regard.disk.files import json_text
 from regard.errors import InputError
 from regard.listener import Listener
@@ -32,11 +31,9 @@ def check_name(path: str | Path, only_numbers: bool = False) -> Path:
         what = "numbers about heads are" if only_numbers else "what was looked at is"
         raise InputError(f"{path}: {what} written as {', '.join(there[:-1])} or {there[-1]}, by their ending")
     found = place(path)
+    check_place(found)
     if found.is_dir():
         raise InputError(f"{path}: a folder; name a file in it")
-    above = next(folder for folder in found.absolute().parents if folder.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: nothing can be written there ({above} is no folder, or closed)")
     return found
 
 

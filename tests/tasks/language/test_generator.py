@@ -367,6 +367,14 @@ def test_a_score_is_of_the_whole_text_of_a_token_and_of_a_byte() -> None:
     assert found.log_prob == pytest.approx(-3.5)
     assert found.per_token == pytest.approx(-3.5 / 3)
     assert found.bits_per_byte == pytest.approx(3.5 / log(2) / (3 + 1 + 2))
+    ended = ScoredText(found.text, [*found.tokens, Written("", 2, -1.5)], ended=True)
+    assert ended.bits_per_byte == pytest.approx(5.0 / log(2) / (3 + 1 + 2 + 1))
+
+
+def test_what_is_scored_to_its_end_says_so(small: TextGenerator) -> None:
+    ((_, open_), (_, ended)) = (next(iter(Scorer(small, end).score(["The fox"]))) for end in (False, True))
+    assert (open_.ended, ended.ended) == (False, True)
+    assert len(ended.tokens) == len(open_.tokens) + 1
 
 
 def test_a_draft_changes_nothing_but_the_steps(small: TextGenerator, text: Path) -> None:

@@ -8,6 +8,7 @@ import errno
 import re
 import secrets
 import sys
+from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
@@ -30,6 +31,7 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
     allow_reuse_address = True
+    request_queue_size = 128  # five by default: a page that asks for much at once would be turned away
 
     def __init__(self, live: Live, port: int = 0) -> None:
         self.live, self.token = live, secrets.token_urlsafe(24)
@@ -81,36 +83,39 @@ class Handler(BaseHTTPRequestHandler):
         """Nothing is said of requests that go well."""
 
     def _answer(self, method: str) -> None:
-        body = self._body()
-        if body is None:
-            return self._say(HTTPStatus.BAD_REQUEST, f"too much (images: {LARGEST_FILE >> 20} MiB), or of unknown size")
-        if self.headers.get("Host") not in self.server.names:
-            return self._say(HTTPStatus.FORBIDDEN, "this page is for this machine alone")
         try:
-            return self._found(method, body)
+            asked, part = _asked(self.path)
+            body = self._body(asked)
+            if body is None:
+                return self._say(
+                    HTTPStatus.BAD_REQUEST, f"too much (images: {LARGEST_FILE >> 20} MiB), or of unknown size"
+                )
+            if self.headers.get("Host") not in self.server.names:
+                return self._say(HTTPStatus.FORBIDDEN, "this page is for this machine alone")
+            return self._found(method, asked, part, body)
         except InputError as error:
             return self._say(HTTPStatus.BAD_REQUEST, str(error))
+        except (ConnectionError, TimeoutError):
+            raise  # nobody is left to be told
         except Exception as error:  # the page stays up, and says what it could not do
             print(f"regard: the page asked in vain: {type(error).__name__}: {error}", file=sys.stderr)
             return self._say(HTTPStatus.INTERNAL_SERVER_ERROR, f"that went wrong: {type(error).__name__}")
 
-    def _found(self, method: str, body: bytes) -> None:
-        asked = urlsplit(self.path)
-        if asked.path == "/" and method == "GET":
+    def _found(self, method: str, asked: str, part: Mapping[str, str], body: bytes) -> None:
+        if asked == "/" and method == "GET":
             page = live_document(self.server.live.looks, self.server.token)
             return self._send(page.encode("utf-8", "replace"), "text/html; charset=utf-8")
-        found = PATH.fullmatch(asked.path)
+        found = PATH.fullmatch(asked)
         if found is None or (found[1] == "do") != (method == "POST"):
             return self._say(HTTPStatus.NOT_FOUND, "nothing here")
         if not self._known():
             return self._say(HTTPStatus.FORBIDDEN, "this page is of an earlier start; load it again")
         if found[1] == "bytes":
-            part = dict(parse_qsl(asked.query, max_num_fields=4))
             content = self.server.live.numbers(int(found[2]), found[3], found[4] or "", part)
             return self._send(content, "application/octet-stream")
         if found[3] == "picture" and method == "POST":
-            name = dict(parse_qsl(asked.query, max_num_fields=4)).get("name", "")
-            return self._json(self.server.live.act(int(found[2]), "picture", {"content": body, "name": name}))
+            given = {"content": body, "name": part.get("name", "")}
+            return self._json(self.server.live.act(int(found[2]), "picture", given))
         return self._told(int(found[2]), found[3], body if method == "POST" else None)
 
     def _known(self) -> bool:
@@ -125,10 +130,10 @@ class Handler(BaseHTTPRequestHandler):
             return self._say(HTTPStatus.BAD_REQUEST, "wanted a table in JSON")
         return self._json(self.server.live.act(look, what, given))
 
-    def _body(self) -> bytes | None:
+    def _body(self, asked: str) -> bytes | None:
         """What is sent; much of it only by the page itself, which is known before anything is read."""
         size = self.headers.get("Content-Length", "0")
-        found = PATH.fullmatch(urlsplit(self.path).path)
+        found = PATH.fullmatch(asked)
         most = LARGEST_FILE if found is not None and found[3] == "picture" and self._known() else LARGEST
         if not size.isdecimal() or len(size) > 9 or int(size) > most or "Transfer-Encoding" in self.headers:
             self.close_connection = True
@@ -150,3 +155,12 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
+
+
+def _asked(path: str) -> tuple[str, dict[str, str]]:
+    """The name that is asked for, and what is said of it behind a question mark."""
+    try:
+        parts = urlsplit(path)
+        return parts.path, dict(parse_qsl(parts.query, max_num_fields=4))
+    except ValueError as error:
+        raise InputError("that is no address of this page") from error

@@ -25,6 +25,7 @@ class ScoredText:
 
     text: str
     tokens: list[Written]
+    ended: bool = False
 
     @property
     def log_prob(self) -> float:
@@ -38,8 +39,9 @@ class ScoredText:
 
     @property
     def bits_per_byte(self) -> float:
-        """What compares models with different vocabularies."""
-        return (0.0 - self.log_prob) / log(2) / max(1, len(self.text.encode()))  # no text: 0, and not -0
+        """What compares models with different vocabularies. An end counts as a byte, as it does in an evaluation."""
+        size = len(self.text.encode()) + self.ended
+        return (0.0 - self.log_prob) / log(2) / max(1, size)  # no text: 0, and not -0
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Scorer:
     def _scored(self, text: str, ids: list[int], costs: list[float]) -> ScoredText:
         stream = self.generator.tokenizer.stream()
         written = [Written(stream.add(token), token, -cost) for token, cost in zip(ids, costs, strict=True)]
-        return ScoredText(text, written)
+        return ScoredText(text, written, self.ended)
 
 
 class _Beginning:

@@ -28,7 +28,7 @@ const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], 
 let state = { ...DEFAULTS }, drawing = 0, topped = "";
 
 function read() {
-  const given = new URLSearchParams(location.hash.slice(1)), found = { ...DEFAULTS };
+  const given = new URLSearchParams(location.hash.slice(1) || facts.story?.opens || ""), found = { ...DEFAULTS };
   for (const [key, usual] of Object.entries(DEFAULTS)) {
     if (!given.has(key)) continue;
     const text = given.get(key);

@@ -45,6 +45,7 @@ export function saveButtons2(map, panel) {
 
 export function exactly(look, panel) {
   const { difference } = facts.looks[look], table = panel.table;
+  if (/^influence/.test(panel.name)) return el("p", { class: "note", text: `By gradients, not by attention: of each row the shares of what counted. ${table.pooled ? `Each cell is the largest of ${table.stride[0]} × ${table.stride[1]}.` : ""}` });
   const pooled = table.pooled ? `Each cell is the largest of ${table.stride[0]} × ${table.stride[1]} weights. ` : "";
   return el("p", { class: "note", text: `${pooled}Largest difference: watched from unwatched ${power(difference.watched)}, by these weights from the kernel's own ${power(difference.weights)}.` });
 }

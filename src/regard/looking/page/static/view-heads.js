@@ -13,7 +13,7 @@ const ROLES = {
   punctuation: "looks at marks of punctuation", special: "looks at tokens that are no text, or no patch", row: "looks along its row of patches", column: "looks along its column of patches", local: "looks nearby", global: "looks far", broad: "looks at all alike", mixed: "no clear role",
 };
 
-const NONE = [], PAUSE = 600;
+const NONE = [], PAUSE = 600, MANY = 60;
 let waiting = 0;
 
 export async function headsView(page) {
@@ -103,7 +103,7 @@ function grid(page, kind, kinds, small, name, measured) {
     kinds.length > 1 ? choice("kind", kinds.map((one) => [one, one]), kind, (one) => page.go({ head: `${one}.0.0`, rows: [], other: "" })) : null,
     choice("sorted", sorts, by, (sort) => page.go({ sort })), el("span", { class: "gap" }),
     el("span", { class: "note", text: measured.length || !facts.live ? "" : "measuring roles …" }));
-  return el("div", { class: "card" }, el("h2", { text: `${cells.length} heads of ${kind}` }), bar, el("div", { style: { overflowX: "auto" } }, host));
+  return el("div", { class: "card" }, el("h2", { text: `${cells.length} heads of ${kind}` }), bar, el("div", { class: cells.length > MANY ? "many" : "few" }, host));
 }
 
 function rank(measured, name) {
@@ -146,7 +146,7 @@ function large(page, shown, map, rows) {
   const heads = facts.looks[page.state.look].panels.filter((one) => one.startsWith(`${kind}.`) && has(page.state.look, `table/${one}`));
   const bar = el("div", { class: "bar" },
     choice("minus", [["", "minus nothing"], ...heads.map((one) => [one, `− ${one}`])], page.state.other, (other) => page.go({ other })),
-    toggle("words", words, (on) => page.go({ words: on, rows: [] })),
+    facts.looks[page.state.look].image ? null : toggle("words", words, (on) => page.go({ words: on, rows: [] })),
     button("+", () => map.zoom(0.5), { title: "closer (or double-click)" }), button("−", () => map.zoom(2), { title: "farther" }), button("all", () => map.all()),
     rows.length ? button("no rows", () => page.go({ rows: [] })) : null,
     el("span", { class: "gap" }), legend(shown.signed), saveButtons2(map, shown));
@@ -159,7 +159,7 @@ function aboutHead(page, name, measured) {
   if (one) {
     add("role", `${one.role}: ${ROLES[one.role] || ""}`);
     for (const [score, value] of Object.entries(one.scores)) if (value !== null && (value > 0.05 || score === "entropy")) add(score, score === "entropy" ? `${value.toFixed(2)} bits` : score === "distance" ? `${value.toFixed(1)} ${facts.looks[look].image ? "patches" : "tokens"}` : value.toFixed(2));
-    if (one.loss !== undefined) add("without it", `loss ${one.loss >= 0 ? "+" : "−"}${Math.abs(one.loss).toFixed(3)} nats a token, ${one.changed} tokens change`);
+    if (one.loss !== undefined) add("without it", `loss ${one.loss >= 0 ? "+" : "−"}${Math.abs(one.loss).toFixed(3)} nats${facts.looks[look].image ? `, ${one.changed ? "another" : "the same"} class` : ` a token, ${one.changed} ${one.changed === 1 ? "token changes" : "tokens change"}`}`);
     if (one.of > one.rows) add("measured", `in ${one.rows} of ${one.of.toLocaleString("en")} rows, evenly chosen`);
     if (one.like) add("most like it", `${one.like[0]} (${one.like[1].toFixed(2)} of the weight shared)`);
   } else add("role", facts.live ? "…" : "not measured");
@@ -184,8 +184,9 @@ async function without(page, off) {
   const found = await act(page.state.look, "without", { heads: off }), list = el("dl", { class: "facts" });
   const add = (label, text) => list.append(el("dt", { text: label }), el("dd", { text }));
   add("off", off.join(", "));
-  add("loss", `${found.loss[0].toFixed(3)} → ${found.loss[1].toFixed(3)} nats a token`);
-  add("tokens", `${found.changed} of ${found.tokens} would be others`);
+  const { image } = facts.looks[page.state.look];
+  add("loss", `${found.loss[0].toFixed(3)} → ${found.loss[1].toFixed(3)} nats${image ? "" : " a token"}`);
+  if (!image) add("tokens", `${found.changed} of ${found.tokens} would be others`);
   if (found.answer !== null) {
     add("with", facts.looks[page.state.look].written);
     add("without", found.answer);

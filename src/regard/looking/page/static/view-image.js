@@ -56,7 +56,7 @@ function large(page, panel, map) {
     : plain ? `What spoke for or against ${visible(held.written)}, by gradients; brightest is ${figure(most)} of all.`
       : `${back ? `Who looks at ${panel.from}` : `Where ${panel.from} looks`}; brightest is ${figure(most)}. Click a patch to ask it, once more for the whole image.`;
   return el("div", { class: "card" }, el("h2", { text: titleOf(panel.name) }), bar, plain ? null : places(page, panel), map.host, el("p", { class: "note", id: "brightest", text: said }),
-    held.layers.length && panel.weights ? exactly(look, { table: { pooled: false } }) : held.layers.length ? null : el("p", { class: "note", text: "This model has no attention; gradients say what counted." }));
+    held.layers.length && panel.weights && !plain ? exactly(look, { table: { pooled: false } }) : held.layers.length ? null : el("p", { class: "note", text: "This model has no attention; gradients say what counted." }));
 }
 
 // Positions that are no patch, as buttons: they can be asked too, and a patch may look at them.
@@ -81,7 +81,7 @@ function thumbs(page, panel, small) {
     for (let head = 0; head < widest; head++) host.append(head < layer.heads ? thumb(page, panel, small, `${panel.kind}.${layer.layer}.${head}`, row++) : el("span"));
   }
   const how = panel.back ? `who looks at ${panel.from}` : `where ${panel.from} looks`;
-  return el("div", { class: "card" }, el("h2", { text: `${row} heads: ${how}` }), el("div", { style: { overflowX: "auto" } }, host), el("p", { class: "note", text: "Layers down, heads across; each as bright as its own largest weight." }));
+  return el("div", { class: "card" }, el("h2", { text: `${row} heads: ${how}` }), el("div", { style: { overflowX: "auto" } }, host), el("p", { class: "note", text: "Layers down, heads across; the strongest colour of each is its own largest weight." }));
 }
 
 function thumb(page, panel, small, name, row) {

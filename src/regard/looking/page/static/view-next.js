@@ -1,7 +1,7 @@
 // A text coloured by surprise, what could have come at any place, and from which layer on the model knew.
 import { candidates, percent } from "./candidates.js";
 import { drawn, spread } from "./chances.js";
-import { surprise } from "./colours.js";
+import { isDark, surprise } from "./colours.js";
 import { button, el, unhidden, visible } from "./dom.js";
 import { HeatMap } from "./heatmap.js";
 import { facts, json, Table } from "./store.js";
@@ -87,7 +87,7 @@ function lensOf(page, held, written, step) {
   map.figures = () => {};
   const own = ranks[step - written.lens_first];
   const card = el("div", { class: "card" }, el("h2", { text: "From which layer on it knew" }),
-    el("p", { class: "note", text: "The rank of what was written, if the head read each layer's output: dark is first (the logit lens)." }),
+    el("p", { class: "note", id: "lens", text: `The rank of what was written, if the head read each layer's output: ${isDark() ? "bright" : "dark"} is first (the logit lens).` }),
     el("div", { class: "bar" }, own ? el("span", { class: "note", text: `this token: ${own.map((rank) => rank.toLocaleString("en")).join(" → ")}` }) : null, el("span", { class: "gap" }), saveButtons2(map, panel)), map.host);
   return { card, shown: () => map.show(panel) };
 }
