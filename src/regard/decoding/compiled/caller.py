@@ -89,7 +89,7 @@ class Bench:
         own = max(
             rows * plan.width + 2 * at.MATRIX + 2 + rows * active + inside.experts,
             2 * max(heads.width, cross.width) + 3 * span + 8,
-            at.WIDEST * (heads.width + deep) + max(at.SCORES, 6 * share * deep) if tiled else 0,
+            at.WIDEST * (heads.width + deep) + max(at.SCORES_AT_ONCE, 6 * share * deep) if tiled else 0,
         )
         self.panel = 64 * -(-4 * own // 64)
         deepest = max(plan.width, heads.inside, cross.inside, inside.hidden) + at.BLOCK

@@ -173,7 +173,7 @@ def columns_at_once(features: Mapping[str, bool]) -> int:
 
 def positions_at_once(share: int, span: int) -> int:
     """So many positions look back together, where so many heads share keys and each sees so many."""
-    return max(6, min(TILE, 48 // share, SCORES // (share * (span + TILE + WIDEST))) // 6 * 6)
+    return max(6, min(TILE, 48 // share, SCORES_AT_ONCE // (share * (span + TILE + WIDEST))) // 6 * 6)
 
 
 def lanes(features: Mapping[str, bool]) -> int:
@@ -183,7 +183,7 @@ def lanes(features: Mapping[str, bool]) -> int:
 
 TILE = 64  # rows that go at once, at most
 WIDEST = 32  # outputs of a panel, at most
-SCORES = 2**17  # numbers, of positions that look back together: about as many as a core's cache holds
+SCORES_AT_ONCE = 2**17  # numbers, of positions that look back together: about as many as a core's cache holds
 BLOCK = 64  # columns that share a scale in eight bits
 PHASES = 13  # of a layer, at most; each has a line of the cache for its two counters
 LAST_PHASES = 3  # behind all layers: the head, the ranking, the choice
