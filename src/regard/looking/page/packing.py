@@ -23,10 +23,10 @@ def packed(weights: Float[Tensor, "r C"], stride: tuple[int, int] = (1, 1), size
     rows, columns = weights.shape
     head = np.array([rows, columns, *stride, size], "<u4").tobytes()
     most = 65535 if size == 2 else 255
-    cells = weights.detach().float().cpu().nan_to_num(0.0, 0.0, 0.0).clamp(0, 1).sqrt_().mul_(most).round_()
-    whole = cells.numpy().astype("<u2" if size == 2 else "u1")
-    planes = whole.view("u1").reshape(rows, columns, size)[..., ::-1]  # the last byte of a number is its first figure
-    return head + b"".join(planes[..., place].tobytes() for place in range(size))
+    cells = weights.detach().float().cpu().nan_to_num(0.0, 0.0, 0.0).clamp_(0, 1).sqrt_().mul_(most).round_()
+    whole = cells.numpy().astype("u2")
+    planes = (whole >> 8, whole) if size == 2 else (whole,)
+    return head + b"".join(plane.astype("u1").tobytes() for plane in planes)
 
 
 def thumbnails(tables: Float[Tensor, "L H r C"]) -> bytes:

@@ -28,6 +28,7 @@ export class HeatMap {
     this.selected = new Set();
     this.marked = null;
     this.window = null;
+    this.held = null;
     this.listen();
     new ResizeObserver(() => { if (this.window && this.host.clientWidth !== this.width) this.draw(); }).observe(this.host);
   }
@@ -105,36 +106,37 @@ export class HeatMap {
   }
 
   cells(context, size, scale) {
-    const { table, signed } = this.panel, [top, , left] = this.window, colours = signed ? apart() : ramp();
     const across = Math.max(1, Math.min(size.wide, Math.round(size.cell * size.wide * scale)));
     const down = Math.max(1, Math.min(size.tall, Math.round(size.high * size.tall * scale)));
-    const picture = new ImageData(across, down);
-    for (let y = 0; y < down; y++) {
-      const first = top + Math.floor((y * size.tall) / down), last = Math.max(first + 1, top + Math.floor(((y + 1) * size.tall) / down));
-      for (let x = 0; x < across; x++) {
-        const start = left + Math.floor((x * size.wide) / across), stop = Math.max(start + 1, left + Math.floor(((x + 1) * size.wide) / across));
-        let most = 0;
-        for (let row = first; row < last; row++) {
-          for (let column = start; column < stop; column++) {
-            const value = table.values[row * table.columns + column];
-            if (Math.abs(value) > Math.abs(most)) most = value;
-          }
-        }
-        const at = Math.round(shade(most, signed) * 255) * 3, pixel = (y * across + x) * 4;
-        picture.data[pixel] = colours[at];
-        picture.data[pixel + 1] = colours[at + 1];
-        picture.data[pixel + 2] = colours[at + 2];
-        picture.data[pixel + 3] = 255;
-      }
-    }
-    const small = document.createElement("canvas");
-    small.width = across;
-    small.height = down;
-    small.getContext("2d").putImageData(picture, 0, 0);
+    const colours = this.panel.signed ? apart() : ramp();
     context.imageSmoothingEnabled = false;
-    context.drawImage(small, size.beside, size.above, size.cell * size.wide, size.high * size.tall);
+    context.drawImage(this.pictured(across, down, colours), size.beside, size.above, size.cell * size.wide, size.high * size.tall);
     if (size.cell >= 8) this.rules(context, size);
     if (size.cell >= 30 && !this.options.compact) this.figures(context, size, colours);
+  }
+
+  // All weights of the window as pixels, each the largest of those it stands for; kept while only marks move over it.
+  pictured(across, down, colours) {
+    const { panel, held } = this, [top, bottom, left, right] = this.window, { table, signed } = panel, key = [...this.window, across, down].join();
+    if (held && held.key === key && held.panel === panel && held.colours === colours) return held.canvas;
+    const canvas = document.createElement("canvas"), picture = new ImageData(across, down), pixels = new Uint32Array(picture.data.buffer);
+    const shades = Uint32Array.from({ length: 256 }, (_, at) => ((255 << 24) | (colours[3 * at + 2] << 16) | (colours[3 * at + 1] << 8) | colours[3 * at]) >>> 0);
+    const rows = edges(top, bottom, down), columns = edges(left, right, across), { values } = table;
+    for (let y = 0, pixel = 0; y < down; y++) {
+      for (let x = 0; x < across; x++, pixel++) {
+        let most = 0;
+        for (let row = rows[y]; row < rows[y + 1]; row++) {
+          const line = row * table.columns, stop = line + columns[x + 1];
+          for (let cell = line + columns[x]; cell < stop; cell++) if (signed ? Math.abs(values[cell]) > Math.abs(most) : values[cell] > most) most = values[cell];
+        }
+        pixels[pixel] = shades[Math.round(shade(most, signed) * 255)];
+      }
+    }
+    canvas.width = across;
+    canvas.height = down;
+    canvas.getContext("2d").putImageData(picture, 0, 0);
+    this.held = { key, panel, colours, canvas };
+    return canvas;
   }
 
   rules(context, size) {
@@ -255,6 +257,11 @@ export class HeatMap {
     event.preventDefault();
     event.stopPropagation();
   }
+}
+
+// Where each of so many parts of a side begins, and the last one ends: there are never more parts than cells.
+function edges(first, last, parts) {
+  return Int32Array.from({ length: parts + 1 }, (_, part) => first + Math.floor((part * (last - first)) / parts));
 }
 
 function some(list, most) {
