@@ -22,7 +22,7 @@ class PastTable:
         self._read: list[tuple[Tensor, ...]] = [()] * layers
         self._met: Memory | None = None
 
-    def open(self, memory: Memory) -> None:
+    def begin(self, memory: Memory) -> None:
         """Room for the first positions of a memory that holds nothing yet."""
         if memory is not self._met:
             self._meet(memory)

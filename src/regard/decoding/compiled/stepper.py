@@ -84,7 +84,7 @@ class Stepper:
             self._check(tokens, memory)
             need(self._plan.shape.mlp.experts == 0)
             x = self._embedded(tokens, memory)
-            self._past.open(memory)
+            self._past.begin(memory)
             claim = self._past.claim(memory, memory.where(tokens.shape[1]))
             if self._plan.packed:  # or panels are made in passing, and nothing is held twice
                 self._pack(memory, tokens.numel())
