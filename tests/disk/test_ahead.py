@@ -56,3 +56,23 @@ def test_another_file_in_its_place_is_read(file: Path, found: list[str]) -> None
     other.rename(file)
     assert checksum(file) == hashlib.sha256(b"numberS" * 100_000).hexdigest()
     assert found == ["now"]
+
+
+def test_what_goes_wrong_ahead_is_told_to_who_waits(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(hashlib, "file_digest", full)
+    ahead.begin(file, 0)
+    with pytest.raises(MemoryError):
+        checksum(file)
+
+
+def test_nobody_waits_for_a_thread_that_never_began(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(self: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as without:
+        without.setattr("regard.disk.ahead.Thread.start", none)
+        ahead.begin(file, 0)
+    assert checksum(file) == hashlib.sha256(file.read_bytes()).hexdigest()

@@ -16,9 +16,13 @@ def begin(path: Path, deep: int) -> None:
     """Begin with the sha256 of a file inside a run; whoever asks for it next is given this one."""
     made: Future[str] = Future()
     with opened(path, ENDLESS, deep=deep) as file:
-        own = os.fdopen(os.dup(file.fileno()), "rb")
-        _begun[_known_by(file)] = made
-    Thread(target=_find, args=(own, made), daemon=True).start()
+        own, known = os.fdopen(os.dup(file.fileno()), "rb"), _known_by(file)
+    try:
+        Thread(target=_find, args=(own, made), daemon=True).start()
+    except RuntimeError:  # there is no room for one, and nobody may wait for it
+        own.close()
+        return
+    _begun[known] = made
 
 
 def taken(file: BufferedReader) -> Future[str] | None:
@@ -30,7 +34,7 @@ def _find(file: BufferedReader, made: Future[str]) -> None:
     with file:
         try:
             made.set_result(hashlib.file_digest(file, "sha256").hexdigest())
-        except OSError as error:
+        except Exception as error:  # whatever it was: who waits for it has to hear
             made.set_exception(error)
 
 
