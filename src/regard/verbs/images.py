@@ -12,7 +12,7 @@ from regard.tasks.classification.showing import Pictures
 from regard.tasks.restoration import Restored, Restorer
 from regard.tasks.restoration.printing import Prints
 from regard.verbs.given import asked, named
-from regard.verbs.runs import RunLike, opened
+from regard.verbs.runs import RunLike, answerer_of, opened
 
 
 def classify(
@@ -44,10 +44,7 @@ def classify(
 
 def classifier_of(run: RunLike) -> Classifier:
     """What answers, if that is a classifier of images."""
-    trained = opened(run)
-    if not isinstance(trained.answerer, Classifier):
-        raise InputError(f"{trained.run.folder}: not a classifier; its task is {trained.recipe.wants('task').kind}")
-    return trained.answerer
+    return answerer_of(run, Classifier, "classifier")
 
 
 def restore(
@@ -73,7 +70,4 @@ def restore(
 
 def restorer_of(run: RunLike) -> Restorer:
     """What answers, if that is a restorer of images."""
-    trained = opened(run)
-    if not isinstance(trained.answerer, Restorer):
-        raise InputError(f"{trained.run.folder}: not a restorer; its task is {trained.recipe.wants('task').kind}")
-    return trained.answerer
+    return answerer_of(run, Restorer, "restorer")

@@ -11,7 +11,7 @@ from regard.tasks.language.scorer import ScoredText, Scorer
 from regard.tasks.language.writing import Generated
 from regard.trained import Trained
 from regard.verbs.given import checked, named
-from regard.verbs.runs import RunLike, opened
+from regard.verbs.runs import RunLike, answerer_of, opened
 
 
 def generate(
@@ -88,7 +88,4 @@ def sampling_keys(greedy: bool, **chosen: int | float | None) -> list[str]:
 
 def generator_of(run: RunLike) -> TextGenerator:
     """What writes, if that is a language model."""
-    trained = opened(run)
-    if not isinstance(trained.answerer, TextGenerator):
-        raise InputError(f"{trained.run.folder}: not a language model; its task is {trained.recipe.wants('task').kind}")
-    return trained.answerer
+    return answerer_of(run, TextGenerator, "language model")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from regard.decoding.resize import beam_keys
 from regard.errors import InputError, RecipeError
@@ -46,3 +47,14 @@ def _beam(recipe: Mapping[str, object], beam: int, overrides: Sequence[Override]
             f"{twice[0]}: the beam is said twice; leave this out, or ", call=f"beam={beam}", flag=f"--beam {beam}"
         )
     return made
+
+
+A = TypeVar("A")
+
+
+def answerer_of(run: RunLike, kind: type[A], called: str) -> A:
+    """What answers with a run, if that is of a kind; else its task is named."""
+    trained = opened(run)
+    if not isinstance(trained.answerer, kind):
+        raise InputError(f"{trained.run.folder}: not a {called}; its task is {trained.recipe.wants('task').kind}")
+    return trained.answerer

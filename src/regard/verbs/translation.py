@@ -8,7 +8,7 @@ from regard.looking.alignment import Alignment
 from regard.recipe.override import Override
 from regard.tasks.translation import Translated, Translator
 from regard.verbs.given import checked, named
-from regard.verbs.runs import RunLike, opened
+from regard.verbs.runs import RunLike, answerer_of, opened
 
 
 def translate(
@@ -51,7 +51,4 @@ def align(run: RunLike, source: str, target: str = "", *, device: str | None = N
 
 def translator_of(run: RunLike) -> Translator:
     """What answers, if that is a translator."""
-    trained = opened(run)
-    if not isinstance(trained.answerer, Translator):
-        raise InputError(f"{trained.run.folder}: not a translator; its task is {trained.recipe.wants('task').kind}")
-    return trained.answerer
+    return answerer_of(run, Translator, "translator")
