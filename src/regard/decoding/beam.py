@@ -10,13 +10,11 @@ from torch import Tensor
 
 from regard.decoding.checks import MOST_HYPOTHESES, whole, within
 from regard.decoding.choice import Choice
-from regard.decoding.compiled.leap import Beams
-from regard.decoding.compiled.steps import CompiledSteps
+from regard.decoding.compiled.leap import Beams, Leap
 from regard.decoding.options import MinLength, NoRepeat
 from regard.decoding.request import Event, Finished, Hypothesis
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
 from regard.decoding.top import likeliest
-from regard.model.memory import Memory
 from regard.recipe import Count
 
 MOST_PENALTY = 100.0
@@ -85,26 +83,26 @@ class Beam(Search):
         tokens = choice.tokens(columns.view(len(running), -1).gather(1, places))
         return Candidates(totals, places // count, tokens, choice.is_stop[tokens])
 
-    def leap(
-        self, running: Running, tokens: Int[Tensor, "R 1"], memory: Memory, steps: CompiledSteps, choice: Choice
-    ) -> NextTokens | None:
+    def beams(self, running: Running, choice: Choice) -> Beams | None:
         if self.no_repeat_ngram_size:
             return None
         noted = [len(each.ended) for each in running.active]
-        beams = Beams(choice, self.beam_size, self.min_length, running.age, running.limit, noted, running.scores)
-        leap = steps.leap(tokens, memory, beams)
-        if leap is None:
-            return None
-        ages = running.age.tolist()
-        for sentence, step, stops, log_prob, line in leap.ended(running.written):
+        return Beams(choice, self.beam_size, self.min_length, running.age, running.limit, noted, running.scores)
+
+    def leapt(self, running: Running, leap: Leap) -> NextTokens:
+        ages, lines = running.age.tolist(), running.written.tolist()
+        for sentence, step, stops, log_prob, before, tokens, _ in leap.ended():
+            line = [*lines[before], *(tokens[:-1] if stops else tokens)]
             self._end(running.active[sentence], line, ages[sentence] + step + 1, stops, log_prob)
         running.age += leap.taken
-        going, events = self._parted(running, leap.done)
-        rows = (going[:, None] * self.beam_size + torch.arange(self.beam_size)).flatten()
-        running.written, running.scores = leap.written(running.written, rows), leap.scores[rows]
+        going = torch.tensor(leap.going, dtype=torch.long)
+        events = [self._finished(running.active[row]) for row in leap.done]
+        rows, written, _ = leap.written()
+        running.written, running.scores = torch.cat([running.written[rows], written], 1), leap.scores
         if events:
             running.keep(going)
-        return NextTokens(running.written[:, -1:], rows if events else None, events)
+        back = (going[:, None] * self.beam_size + torch.arange(self.beam_size)).flatten()
+        return NextTokens(written[:, -1:], back if events else None, events)
 
     def _note(self, found: "Candidates", running: Running) -> tuple[Int[Tensor, "b"], list[Event]]:
         """Note the hypotheses that end among the K best, or must; say which requests go on."""
@@ -144,7 +142,7 @@ class Beam(Search):
                 going.append(row)
         return torch.tensor(going, dtype=torch.long, device=running.age.device), events
 
-    def _finished(self, writing: Active) -> Finished:
+    def _finished(self, writing: Active) -> Event:
         if not writing.ended:
             raise not_numbers()
         ranked = sorted(writing.ended, key=lambda hypothesis: -hypothesis.score)

@@ -42,7 +42,8 @@ class Group:
         else:
             self._memory = steps.start(*_padded(sources, device)) if sources else model.start(rows=len(prompts))
         self._fresh = True
-        if len(requests) * search.hypotheses <= FEW and self._given.shape[1] == 1 and self._memory.roomy:
+        few = search.hypotheses == 1 or len(requests) * search.hypotheses <= FEW
+        if few and self._given.shape[1] == 1 and self._memory.roomy:
             self._part()
 
     def __len__(self) -> int:
@@ -50,8 +51,9 @@ class Group:
 
     def _part(self) -> None:
         """Let hypotheses take their first step side by side, too: a few rows cost no more than one."""
-        self._memory.spread(self.search.hypotheses)
-        self._given = self._given.repeat_interleave(self.search.hypotheses, 0)
+        if self.search.hypotheses > 1:
+            self._memory.spread(self.search.hypotheses)
+            self._given = self._given.repeat_interleave(self.search.hypotheses, 0)
         self._fresh = False
 
     @property
@@ -59,12 +61,16 @@ class Group:
         """What the model remembers of all rows."""
         return self._memory.nbytes
 
-    def step(self, choice: Choice) -> list[Event]:
-        """One more token for every row, or some where the search goes on by itself; what is finished leaves."""
-        ahead = None
-        if not self._fresh:
-            ahead = self.search.leap(self.running, self._given, self._memory, self.steps, choice)
-        self._given, back, events = ahead or self._one_step(choice)
+    def step(self, choice: Choice, fewest: int = 0) -> list[Event]:
+        """One more token for every row, or some where the search goes on by itself; what is finished leaves.
+
+        It goes on no further where only the `fewest` requests are left.
+        """
+        leap = None
+        beams = None if self._fresh else self.search.beams(self.running, choice)
+        if beams is not None:
+            leap = self.steps.leap(self._given, self._memory, beams, fewest)
+        self._given, back, events = self._one_step(choice) if leap is None else self.search.leapt(self.running, leap)
         if back is not None and len(back):
             self._memory.reorder(back)
         return events

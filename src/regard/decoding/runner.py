@@ -39,11 +39,16 @@ class Runner(Line):
         if self._group is None:
             return []
         assert self._choice is not None
-        events = self._group.step(self._choice)
+        events = self._group.step(self._choice, self._fewest)
         if self.job.search.hypotheses > WIDE:
             check_held(self._group.nbytes, self.job.search.hypotheses)
         self._group = self._group if len(self._group) else None
         return events
+
+    @property
+    def _fewest(self) -> int:
+        """So many requests must be left for those who wait to join them."""
+        return self.slots // REFILL if self._waiting else 0
 
     def _admit(self, count: int) -> list[Event]:
         """The first step of new requests, those with prompts of one length and one beginning together; then of all."""
@@ -54,7 +59,8 @@ class Runner(Line):
         for each in new:
             alike.setdefault((len(each.request.prompt), each.prefix), []).append(each)
         groups = [Group(self._steps, self.job.search, some, self.job.device) for some in alike.values()]
-        events = [event for group in groups for event in group.step(choice)]
+        alone = not here and len(groups) == 1
+        events = [event for group in groups for event in group.step(choice, self._fewest if alone else len(group))]
         going = [group for group in (self._group, *groups) if group is not None and len(group)]
         if len(going) > 1:
             going[0].join(going[1:])

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from regard.decoding.checks import finite, whole, within
 from regard.decoding.choice import Choice, forbid
+from regard.decoding.compiled.leap import Beams, Ended, Leap
 from regard.decoding.options import MinLength, NoRepeat, Penalty
 from regard.decoding.request import Event, Finished, Hypothesis, Token
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
@@ -92,6 +93,10 @@ def _told(active: list[Active], tokens: list[int], log_probs: list[float], stopp
     return [Token(each.place, token, log_prob) for each, token, log_prob, stops in rows if not stops]
 
 
+def _tokens(place: int, tokens: list[int], log_probs: list[float]) -> list[Token]:
+    return [Token(place, token, log_prob) for token, log_prob in zip(tokens, log_probs, strict=True)]
+
+
 def _finished(running: Running, row: int, stopped: bool) -> Finished:
     steps, log_prob = int(running.age[row]), float(running.scores[row])
     line = running.written[row, running.written.shape[1] - steps :].tolist()
@@ -122,6 +127,37 @@ class Greedy(OneByOne):
         self, running: Running, logits: Float[Tensor, "R V"], choice: Choice
     ) -> tuple[Float[Tensor, "R"], Int[Tensor, "R"]]:
         return best(logits) if self.repetition_penalty == 1.0 else super().picked(running, logits, choice)
+
+    def beams(self, running: Running, choice: Choice) -> Beams | None:
+        halting = any(each.request.halted is not None for each in running.active)
+        if self.repetition_penalty != 1.0 or self.no_repeat_ngram_size or halting:
+            return None
+        noted = [0] * len(running)
+        return Beams(choice, 1, self.min_length, running.age, running.limit, noted, running.scores)
+
+    def leapt(self, running: Running, leap: Leap) -> NextTokens:
+        rows, tokens, log_probs = leap.written()
+        events, ended = list[Event](), list(leap.ended())
+        for row, *told in zip(rows.tolist(), tokens.tolist(), log_probs.tolist(), strict=True):
+            events += _tokens(running.active[row].place, *told)
+        if len(ended) < len(leap.done):
+            raise not_numbers()
+        for each in ended:
+            events += self._ended(running, each)
+        running.age += leap.taken
+        running.written, running.scores = torch.cat([running.written[rows], tokens], 1), leap.scores
+        if leap.done:
+            running.keep(rows)
+        return NextTokens(tokens[:, -1:], rows if leap.done else None, events)
+
+    def _ended(self, running: Running, ended: Ended) -> list[Event]:
+        """The last tokens of a request, and all of it. What stops it is not among them."""
+        age, written = int(running.age[ended.sentence]), len(ended.tokens) - ended.stops
+        place, tokens = running.active[ended.sentence].place, ended.tokens[:written]
+        before = running.written[ended.before, running.written.shape[1] - age :].tolist()
+        score = ended.log_prob / (age + ended.step + 1)
+        hypothesis = Hypothesis([*before, *tokens], ended.log_prob, score, ended.stops)
+        return [*_tokens(place, tokens, ended.chances[:written]), Finished(place, [hypothesis])]
 
     def spread(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
         return torch.zeros_like(logits).scatter_(1, logits.argmax(-1, keepdim=True), 1.0)

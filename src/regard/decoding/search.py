@@ -14,11 +14,10 @@ from torch import Tensor
 
 from regard.decoding.checks import whole
 from regard.decoding.choice import Choice, forbid
-from regard.decoding.compiled.steps import CompiledSteps
+from regard.decoding.compiled.leap import Beams, Leap
 from regard.decoding.prefixes import Prefix
 from regard.decoding.request import Event, Hypothesis, Request
 from regard.errors import NoNumbersError
-from regard.model.memory import Memory
 
 BLANK = -1  # before a row's own tokens, where others have written more
 
@@ -117,11 +116,13 @@ class Search(ABC):
         forbid(logits, running.written, running.early(self.min_length), choice, self.no_repeat_ngram_size)
         return self.choose(running, logits, choice)
 
-    def leap(
-        self, running: Running, tokens: Int[Tensor, "R 1"], memory: Memory, steps: CompiledSteps, choice: Choice
-    ) -> NextTokens | None:
-        """Several steps of model and search at once; None, and nothing done, where single ones have to be taken."""
+    def beams(self, running: Running, choice: Choice) -> Beams | None:
+        """How it stands, for whoever can take several steps at once; None: they have to be taken one by one."""
         return None
+
+    def leapt(self, running: Running, leap: Leap) -> NextTokens:
+        """What several steps came to that were taken at once; `running` is brought up to date."""
+        raise NotImplementedError
 
     @abstractmethod
     def choose(self, running: Running, logits: Float[Tensor, "R V"], choice: Choice) -> NextTokens:

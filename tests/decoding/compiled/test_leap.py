@@ -1,4 +1,4 @@
-"""Several steps of a beam search in one call, beside the same search a step at a time."""
+"""Several steps of a search in one call, beside the same search a step at a time."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,12 @@ from regard.decoding.compiled.leap import Leap
 from regard.decoding.compiled.machine_code import Code
 from regard.decoding.engine import Engine
 from regard.decoding.job import StoppedError
-from regard.decoding.request import Hypothesis, Request
+from regard.decoding.prefixes import numbered
+from regard.decoding.request import Finished, Hypothesis, Request, Token
+from regard.decoding.runner import Runner
+from regard.decoding.sample import Greedy, Sample
+from regard.decoding.search import Search
+from regard.decoding.workers import stepped
 from regard.errors import NoNumbersError
 from regard.model.quantize import quantize
 
@@ -46,9 +51,9 @@ class Leaps:
     def __enter__(self) -> "Leaps":
         self._patch, written = pytest.MonkeyPatch(), Leap.written
 
-        def noted(leap: Leap, before: Tensor, rows: Tensor) -> Tensor:
+        def noted(leap: Leap) -> tuple[Tensor, Tensor, Tensor]:
             self.taken.append(leap.taken)
-            return written(leap, before, rows)
+            return written(leap)
 
         self._patch.setattr(Leap, "written", noted)
         return self
@@ -119,6 +124,88 @@ def test_texts_are_those_of_torch(
     assert leaps.taken or all(request.max_new_tokens == 1 for request in asked)
 
 
+@settings(few, max_examples=25)
+@given(
+    st.sampled_from(["seq2seq", "language_model"]),
+    st.sampled_from(POSITIONS),
+    st.sampled_from(STOPS),
+    st.integers(0, 5),
+    st.integers(0, 10**6),
+)
+def test_the_likeliest_words_are_those_of_torch(
+    code: Code, kind: str, positions: str, stops: list[int], shortest: int, seed: int
+) -> None:
+    """A greedy search goes on past sentences that end; every token is told once, in its order, with its own log P."""
+    writer = model(kind, positions, seed=seed % 5)
+    asked = requests(writer, 1 + seed % 9, seed)
+    engine = Engine(writer, Greedy(min_length=shortest), stop_tokens=stops, forbidden=[0, 6][: seed % 3], rows=5)
+    wanted = told(None, asked, engine)
+    with Leaps() as leaps:
+        found = told(code, asked, engine)
+    assert found.keys() == wanted.keys() == {*range(len(asked))}
+    for place in found:
+        tokens, chances, hypothesis = found[place]
+        assert (tokens, hypothesis.tokens, hypothesis.ended) == (
+            wanted[place][0],
+            wanted[place][2].tokens,
+            wanted[place][2].ended,
+        )
+        assert tokens == hypothesis.tokens
+        assert chances == pytest.approx(wanted[place][1], rel=1e-4, abs=1e-5)
+        assert hypothesis.log_prob == pytest.approx(wanted[place][2].log_prob, rel=1e-4, abs=1e-5)
+        assert hypothesis.score == pytest.approx(hypothesis.log_prob / (len(tokens) + hypothesis.ended))
+    assert leaps.taken or all(request.max_new_tokens == 1 for request in asked)
+
+
+def told(
+    code: Code | None, asked: list[Request], engine: Engine
+) -> dict[int, tuple[list[int], list[float], Hypothesis]]:
+    """Of every request the tokens it was told of, log P of each, and what it came to."""
+    tokens: dict[int, list[Token]] = {place: [] for place in range(len(asked))}
+    done: dict[int, Hypothesis] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chosen, "MACHINE_CODE", Given(code))
+        for event in engine.generate(asked):
+            assert event.place not in done
+            if isinstance(event, Finished):
+                done[event.place] = event.hypotheses[0]
+            else:
+                tokens[event.place].append(event)
+    return {
+        place: ([each.token for each in tokens[place]], [each.log_prob for each in tokens[place]], done[place])
+        for place in done
+    }
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3)], ids=str)
+def test_sentences_that_are_done_leave_and_the_others_go_on(code: Code, threads: int, search: Search) -> None:
+    """All at once, one call from the first token that each says for itself to the last of the longest."""
+    writer = model()
+    asked = [Request([1], [5, 6, 7, 3][number % 4 :], 2 + 3 * (number % 7)) for number in range(12)]
+    engine = Engine(writer, search, stop_tokens=[2], rows=12 * search.hypotheses)
+    runner = Runner(engine._job, 12)
+    with pytest.MonkeyPatch.context() as patch, Leaps() as leaps:
+        patch.setattr(chosen, "MACHINE_CODE", Given(code))
+        events = list(stepped(runner, numbered(asked)))
+    found = {event.place: event.hypotheses for event in events if isinstance(event, Finished)}
+    same([found[place] for place in range(12)], written(None, asked, engine))
+    assert len(leaps.taken) == 1
+    assert leaps.taken[0] >= 19
+
+
+def test_whoever_waits_is_let_in_when_half_of_the_slots_are_free(code: Code) -> None:
+    """Of eight slots four must be free; nobody waits for the longest of the first eight."""
+    writer = model()
+    asked = [Request([1], [5, 6, 7, 3], count) for count in (2, 3, 4, 5, 30, 30, 30, 30, 4, 4)]
+    engine = Engine(writer, Greedy(), stop_tokens=[], rows=8)
+    runner, order = Runner(engine._job, 8), list[int]()
+    with pytest.MonkeyPatch.context() as patch, Leaps() as leaps:
+        patch.setattr(chosen, "MACHINE_CODE", Given(code))
+        order += [event.place for event in stepped(runner, numbered(asked)) if isinstance(event, Finished)]
+    assert order == [0, 1, 2, 3, 8, 9, 4, 5, 6, 7]
+    assert leaps.taken[0] == 5
+
+
 @few
 @given(st.sampled_from([[2], [2, 5]]), st.integers(0, 10**6))
 def test_a_step_at_a_time_scores_are_the_same(code: Code, stops: list[int], seed: int) -> None:
@@ -127,7 +214,7 @@ def test_a_step_at_a_time_scores_are_the_same(code: Code, stops: list[int], seed
     engine, asked = Engine(writer, beam, stop_tokens=stops, rows=8), requests(writer, 5, seed)
     found = written(code, asked, engine)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Beam, "leap", lambda *_: None)
+        patch.setattr(Beam, "beams", Search.beams)
         same(found, written(code, asked, engine), rel=1e-6)
 
 
@@ -142,10 +229,10 @@ def test_one_text_after_another(code: Code, threads: int, eight: bool, monkeypat
     engine = Engine(writer, Beam(beam_size=5), stop_tokens=[], rows=5)
     with Leaps() as leaps:
         found = [written(code, [each], engine)[0] for each in asked]
-    assert leaps.taken == [1, 9, chosen.AHEAD // 5, chosen.AHEAD // 5, 70 - 2 * (chosen.AHEAD // 5)]
+    assert leaps.taken == [1, 9, chosen.STEPS, chosen.STEPS, 70 - 2 * chosen.STEPS]
     assert [len(each[0].tokens) for each in found] == [1, 9, 70]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Beam, "leap", lambda *_: None)
+        patch.setattr(Beam, "beams", Search.beams)
         same([written(code, [each], engine)[0] for each in asked], found)
 
 
@@ -160,8 +247,17 @@ def test_only_what_a_shortlist_has_is_written(code: Code) -> None:
     assert {token for some in found for each in some for token in each.tokens} <= set(words.tolist())
 
 
-@pytest.mark.parametrize("search", [Beam(beam_size=3, no_repeat_ngram_size=2), Beam(beam_size=1)])
-def test_what_is_not_covered_goes_a_step_at_a_time(code: Code, search: Beam) -> None:
+@pytest.mark.parametrize(
+    "search",
+    [
+        Beam(beam_size=3, no_repeat_ngram_size=2),
+        Greedy(no_repeat_ngram_size=2),
+        Greedy(repetition_penalty=1.2),
+        Sample(temperature=0.5),
+    ],
+    ids=str,
+)
+def test_what_is_not_covered_goes_a_step_at_a_time(code: Code, search: Search) -> None:
     writer = model()
     engine, asked = Engine(writer, search, stop_tokens=[2]), [Request([1], [5, 6, 3], 12)]
     with Leaps() as leaps:
@@ -188,7 +284,7 @@ def test_whoever_wants_it_to_end_is_heard_between_two_calls(code: Code) -> None:
     engine = Engine(writer, Beam(beam_size=4), stop_tokens=[], stopped=stopped)
     with Leaps() as leaps, pytest.raises(StoppedError):
         written(code, [Request([1], [5, 3], 400)], engine)
-    assert leaps.taken == [chosen.AHEAD // 4] * 2
+    assert leaps.taken == [chosen.STEPS] * 2
 
 
 @pytest.mark.parametrize("wrong", [torch.nan, torch.inf])

@@ -46,7 +46,8 @@ class Caller:
         tickets = np.zeros((ahead.steps * (at.PHASES * plan.layers + at.LAST_PHASES) + 1) * at.LINE, np.int64)
         span, team = span_of(rows, ahead.columns), threads()
         rooms = bench.lay(plan, (len(x), span, team, more.get(at.TILED, 0)))
-        call[at.CALL], call[at.ROWS], call[at.THREADS] = call.ctypes.data, len(x), team
+        call[at.CALL], call[at.THREADS] = call.ctypes.data, team
+        call[at.ROWS] = call[at.MOST_ROWS] = len(x)
         call[at.SPAN], call[at.ROW_TABLE] = span, rows.ctypes.data
         call[at.TICKETS] = -(-tickets.ctypes.data // (8 * at.LINE)) * 8 * at.LINE
         call[at.X], call[at.OUT] = x.data_ptr(), out.data_ptr()

@@ -16,6 +16,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     CALL,  # the address of this table itself
     LAYERS,
     ROWS,
+    MOST_ROWS,  # rows at the first step: pieces are cut for so many, also by who comes late when some have left
     STEPS,  # positions of each row of the memory: so many rows follow each other
     THREADS,
     WIDTH,
@@ -61,7 +62,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     _,
     _,
     CALL_SIZE,
-) = range(49)
+) = range(50)
 
 # a call that has no layers is one product, by the head; one that has no threads either looks for the likeliest words
 (
@@ -75,10 +76,11 @@ NORM = 2  # address of the weight; of the bias, or 0
     RANK_SIZE,
 ) = range(THREADS + 1, THREADS + 9)
 
-# a beam search that goes on by itself, some steps at a time
+# a search that goes on by itself, some steps at a time
 (
-    TAKEN,  # steps after which it ends; fewer than were asked for, where a sentence is done before
-    SENTENCES,
+    TAKEN,  # steps after which it ends; fewer than were asked for, where few sentences are left before
+    SENTENCES,  # that go on; what is known of each moves up where others are done
+    FEWEST,  # it ends where no more of them are left
     BEAMS,  # hypotheses of each
     COUNT,  # likeliest words of each of them that are looked at
     BEST,  # continuations of a sentence that are looked at
@@ -88,27 +90,29 @@ NORM = 2  # address of the weight; of the bias, or 0
     FORBIDDEN,  # columns that are never written, alike
     FORBIDDEN_COLUMNS,
     TOKEN_OF,  # address of the token of every column, or 0: it is the column
-    AGES,  # addresses of each sentence's tokens so far, …
+    NUMBERS_OF,  # addresses of the number that each sentence had at first, …
+    AGES,  # … of its tokens so far, …
     LIMITS,  # … of how many it may have, …
-    NOTED,  # … of how many of its hypotheses have ended, …
-    DONE,  # … and of whether it is done
+    NOTED,  # … and of how many of its hypotheses have ended
     SCORES,  # address of log P of each hypothesis so far
     RANKED,  # addresses of the likeliest words of each, as `rank` finds them: logits, …
     RANKED_COLUMNS,  # … columns, …
-    RANKED_TOTALS,  # … and Σ exp(x - the largest)
+    RANKED_TOTALS,  # … and log Σ exp(x - the largest)
     BEST_SCORES,  # addresses of the best continuations of a sentence: log P, …
     BEST_PLACES,  # … and which words of which hypothesis they are
     TOKENS,  # addresses of what is written, step by step: the token of each row, …
+    CHANCES,  # … log P of it, …
     PARENTS,  # … and the row it came from
     ENDED,  # addresses of the hypotheses that have ended, one line each, …
     ENDED_SCORES,  # … of their log P, …
+    ENDED_CHANCES,  # … of that of their last token, …
     ENDED_COUNT,  # … and how many there are
     SEEING,  # columns that a row has marks for
     SPARE,  # address of room for the marks of a sentence
     EMBEDDED,  # address of the vectors of tokens
     PLACES,  # address of the vectors of positions, or 0
     SEARCH_SIZE,
-) = range(31)
+) = range(34)
 
 # a hypothesis that has ended: its last token came at this step, behind this row
 ENDED_SENTENCE, ENDED_STEP, ENDED_PARENT, ENDED_TOKEN, ENDED_STOPS, ENDED_SIZE = range(6)

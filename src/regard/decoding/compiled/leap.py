@@ -1,4 +1,4 @@
-"""Several steps of a beam search in one call: the table that the machine code reads and writes."""
+"""Several steps of a search in one call: the table that the machine code reads and writes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,7 +15,10 @@ from regard.decoding.compiled.weights import Weights, need
 
 
 class Beams(NamedTuple):
-    """A beam search before its next steps: what it may choose, and how its sentences and their hypotheses stand."""
+    """A search before its next steps: what it may choose, and how its sentences and their hypotheses stand.
+
+    A greedy one has one hypothesis a sentence.
+    """
 
     choice: Choice
     size: int
@@ -27,42 +30,50 @@ class Beams(NamedTuple):
 
     @property
     def left(self) -> int:
-        """Steps before the first sentence must be done."""
-        return int((self.limits - self.ages).min())
+        """Steps before the last sentence must be done."""
+        return int((self.limits - self.ages).max())
 
 
 class Ended(NamedTuple):
-    """A hypothesis that has ended, or must: its sentence, how many steps before, and all that it has written."""
+    """A hypothesis that has ended, or must: its sentence, how many steps before, and all that it has written since.
+
+    The token that stops it is the last; each has its log P.
+    """
 
     sentence: int
     step: int
     stops: bool
     log_prob: float
-    line: list[int]
+    before: int
+    """The row from which it went on when the steps began."""
+    tokens: list[int]
+    chances: list[float]
 
 
 class Leap:
-    """So many steps of a search at most. Numbers of all kinds lie in one array, behind each other."""
+    """So many steps of a search at most, until so few sentences are left. Numbers of all kinds lie in one array."""
 
-    def __init__(self, beams: Beams, steps: int) -> None:
+    def __init__(self, beams: Beams, steps: int, fewest: int = 0) -> None:
         size, sentences, rows = beams.size, len(beams.ages), len(beams.scores)
         stops, words = len(beams.choice.stops), int(beams.choice.head.out_features)  # type: ignore[arg-type]
         count = min(size + stops, words)
         best = min(size * (1 + stops), size * count)
         need(0 < count <= MOST and stops < words)
-        lines = dict.fromkeys((at.AGES, at.LIMITS, at.NOTED, at.DONE), sentences)
+        lines = dict.fromkeys((at.NUMBERS_OF, at.AGES, at.LIMITS, at.NOTED), sentences)
         lines |= {at.SCORES: rows, at.RANKED: rows * count, at.RANKED_COLUMNS: rows * count, at.RANKED_TOTALS: rows}
-        lines |= {at.BEST_SCORES: best, at.BEST_PLACES: best, at.TOKENS: steps * rows, at.PARENTS: steps * rows}
-        lines |= {at.ENDED: 2 * rows * at.ENDED_SIZE, at.ENDED_SCORES: 2 * rows}
+        lines |= {at.BEST_SCORES: best, at.BEST_PLACES: best}
+        lines |= dict.fromkeys((at.TOKENS, at.CHANCES, at.PARENTS), steps * rows)
+        lines |= {at.ENDED: 2 * rows * at.ENDED_SIZE, at.ENDED_SCORES: 2 * rows, at.ENDED_CHANCES: 2 * rows}
         self._room = np.zeros(sum(lines.values()), np.int64)
         self._starts = dict(zip(lines, np.cumsum([0, *lines.values()])[:-1].tolist(), strict=True))
         self._steps, self._rows, base = steps, rows, self._room.ctypes.data
         self.table = np.zeros(at.SEARCH_SIZE, np.int64)
         for name, start in self._starts.items():
             self.table[name] = base + 8 * start
-        self.table[[at.TAKEN, at.SENTENCES, at.BEAMS]] = steps, sentences, size
+        self.table[[at.TAKEN, at.SENTENCES, at.FEWEST, at.BEAMS]] = steps, sentences, fewest, size
         self.table[[at.COUNT, at.BEST, at.SHORTEST]] = count, best, beams.shortest
         self._choose(beams.choice)
+        self._whole(at.NUMBERS_OF, sentences)[:] = np.arange(sentences)
         self._whole(at.AGES, sentences)[:], self._whole(at.LIMITS, sentences)[:] = beams.ages, beams.limits
         self._whole(at.NOTED, sentences)[:], self._floats(at.SCORES, rows)[:] = beams.noted, beams.scores
         self._kept: list[object] = [beams.choice]  # what the table has the address of must live as long
@@ -91,38 +102,49 @@ class Leap:
         return int(self.table[at.TAKEN])
 
     @property
-    def done(self) -> list[bool]:
-        """Which sentences are."""
-        return [bool(each) for each in self._whole(at.DONE, int(self.table[at.SENTENCES]))]
+    def going(self) -> list[int]:
+        """The sentences that are not done."""
+        return [int(each) for each in self._whole(at.NUMBERS_OF, int(self.table[at.SENTENCES]))]
 
     @property
-    def scores(self) -> Float[Tensor, "R"]:
+    def done(self) -> list[int]:
+        """The sentences that are."""
+        return sorted({*range(self._rows // int(self.table[at.BEAMS]))} - {*self.going})
+
+    @property
+    def scores(self) -> Float[Tensor, "r"]:
         """log P of all that go on."""
-        return torch.from_numpy(self._floats(at.SCORES, self._rows).copy())
+        return torch.from_numpy(self._floats(at.SCORES, self._going_rows).copy())
 
-    def written(self, before: Int[Tensor, "R T"], rows: Int[Tensor, "r"]) -> Int[Tensor, "r t"]:
-        """All that some hypotheses have written, given what all had before."""
-        row, lines = rows.numpy(), np.empty((len(rows), self.taken), np.int64)
-        if len(rows):
-            tokens, parents = self._history()
-            for step in reversed(range(self.taken)):
-                lines[:, step], row = tokens[step, row], parents[step, row]
-        return torch.cat([before[torch.from_numpy(row)], torch.from_numpy(lines)], 1)
+    def written(self) -> tuple[Int[Tensor, "r"], Int[Tensor, "r t"], Float[Tensor, "r t"]]:
+        """What all hypotheses that go on have written since the steps began: from which row, the tokens and log P."""
+        row, (tokens, chances, parents) = np.arange(self._going_rows), self._history()
+        lines = np.empty((len(row), self.taken), np.int64)
+        log_probs = np.empty((len(row), self.taken), np.float32)
+        for step in reversed(range(self.taken)):
+            lines[:, step], log_probs[:, step] = tokens[step, row], chances[step, row]
+            row = parents[step, row]
+        return torch.from_numpy(row), torch.from_numpy(lines), torch.from_numpy(log_probs)
 
-    def ended(self, before: Int[Tensor, "R T"]) -> Iterator[Ended]:
+    def ended(self) -> Iterator[Ended]:
         """Those that have ended on the way, in their order."""
         count = int(self.table[at.ENDED_COUNT])
         if not count:
             return
-        tokens, parents = (each.tolist() for each in self._history())
+        tokens, chances, parents = (each.tolist() for each in self._history())
         lines = self._whole(at.ENDED, count * at.ENDED_SIZE).reshape(count, -1).tolist()
-        scores = self._floats(at.ENDED_SCORES, count).tolist()
-        for (sentence, step, parent, token, stops), log_prob in zip(lines, scores, strict=True):
-            line, row = [] if stops else [token], parent
+        last = (self._floats(name, count).tolist() for name in (at.ENDED_SCORES, at.ENDED_CHANCES))
+        for (sentence, step, parent, token, stops), log_prob, chance in zip(lines, *last, strict=True):
+            line, log_probs, row = [token], [chance], parent
             for earlier in reversed(range(step)):
                 line.append(tokens[earlier][row])
+                log_probs.append(chances[earlier][row])
                 row = parents[earlier][row]
-            yield Ended(sentence, step, bool(stops), log_prob, [*before[row].tolist(), *reversed(line)])
+            yield Ended(sentence, step, bool(stops), log_prob, row, line[::-1], log_probs[::-1])
+
+    @property
+    def _going_rows(self) -> int:
+        return int(self.table[at.SENTENCES] * self.table[at.BEAMS])
 
     def _choose(self, choice: Choice) -> None:
         self.table[[at.STOPS, at.STOP_COLUMNS]] = len(choice.stops), choice.stops.data_ptr()
@@ -131,10 +153,12 @@ class Leap:
         for columns in (choice.stops, choice.forbidden, choice.words):
             need(columns is None or (columns.dtype == torch.long and columns.is_contiguous()))
 
-    def _history(self) -> tuple[np.ndarray, np.ndarray]:
-        shape = self._steps, self._rows
-        tokens, parents = (self._whole(name, self._steps * self._rows) for name in (at.TOKENS, at.PARENTS))
-        return tokens.reshape(shape)[: self.taken], parents.reshape(shape)[: self.taken]
+    def _history(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Tokens, their log P and the rows they came from, step by step."""
+        shape, size = (self._steps, self._rows), self._steps * self._rows
+        tokens, parents = (self._whole(name, size).reshape(shape) for name in (at.TOKENS, at.PARENTS))
+        chances = self._floats(at.CHANCES, size).reshape(shape)
+        return tokens[: self.taken], chances[: self.taken], parents[: self.taken]
 
     def _whole(self, name: int, size: int) -> np.ndarray:
         return self._room[self._starts[name] :][:size]

@@ -62,7 +62,8 @@ def _run(code: Code, matrix: Line, x: Tensor, out: Tensor) -> None:
     rows, size = len(x), x.shape[1]
     team = threads() if x.numel() * out.shape[1] >= SHARED else 1
     call, tickets = np.zeros(at.CALL_SIZE, np.int64), np.zeros(2 * at.LINE, np.int64)
-    call[at.CALL], call[at.ROWS], call[at.THREADS] = call.ctypes.data, rows, team
+    call[at.CALL], call[at.THREADS] = call.ctypes.data, team
+    call[at.ROWS] = call[at.MOST_ROWS] = rows
     call[at.WIDTH], call[at.WORDS] = size, out.shape[1]
     call[at.X], call[at.OUT] = x.data_ptr(), out.data_ptr()
     call[at.HEAD : at.HEAD + at.MATRIX] = matrix

@@ -51,28 +51,33 @@ class Stepper:
             return None
         return self._read(x, memory, claim, self._words)
 
-    def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams, steps: int) -> Leap | None:
-        """So many steps of a beam search at most, fewer where a sentence is done before.
+    @property
+    def products(self) -> int:
+        """Numbers that each row is multiplied by at a step."""
+        return self._plan.weights.products + self._head_weights.products
+
+    def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams, steps: int, fewest: int) -> Leap | None:
+        """So many steps of a search at most, less where only the `fewest` sentences are left before.
 
         None, and nothing done, where single steps have to be taken.
         """
         where = memory.where(steps)
         try:
-            need(memory.share == beams.size > 1 and tokens.shape[1] == 1)
+            need(memory.share == beams.size and tokens.shape[1] == 1)
             self._check(tokens, memory)
             self._know(beams.choice.head)
-            x, leap = self._embedded(tokens, memory).flatten(0, 1), Leap(beams, steps)
+            x, leap = self._embedded(tokens, memory).flatten(0, 1), Leap(beams, steps, fewest)
             leap.tell(self._plan.embedding.table.weight, self._plan.places(where.stop))
             claim = self._past.claim(memory, where, ahead=True)
             self._pack(memory, len(tokens))
         except NotCoveredError:
             return None
-        assert claim.seen is not None
-        leap.see(claim.seen.shape[3])
+        if claim.seen is not None:
+            leap.see(claim.seen.shape[3])
         more, ahead = {at.STEPS: 1, at.SEARCH: leap.address}, Ahead(steps, beams.size * (steps - 1))
         self._run(x, row_table(memory, claim), self._words, more, ahead, leap)
         memory.advance(leap.taken)
-        seen = claim.seen[..., : claim.own + beams.size * leap.taken].contiguous()
+        seen = None if claim.seen is None else claim.seen[..., : claim.own + beams.size * leap.taken].contiguous()
         for entry in memory.layers:
             assert isinstance(entry, Past)
             entry.taken(seen, steps - leap.taken)

@@ -17,7 +17,9 @@ from regard.model.quantize import QuantizedLinear
 ROWS = 1024  # torch's products of more are as fast, and have no step's small calls left to save
 SEVERAL = 16  # tokens of which some follow each other in a row: every one of them is scored
 LEAST = 32  # tokens of a prompt's block: where a window lets so many be read at once, and no more, torch is as fast
-AHEAD = 160  # rows of all steps that are taken in one call: whoever wants it to end is heard between two
+STEPS = 32  # of a search that are taken in one call at most, …
+AT_ONCE = 2**31  # … with so many products: some 50 ms, after which whoever waits for tokens or wants it to end is heard
+FEW = 8  # rows: fewer read the same weights, and take as long
 ROWS_ROUNDED = 8  # for a translator in eight bits, where the processor has no such products for four columns at once
 
 
@@ -64,11 +66,15 @@ class CompiledSteps:
         stepper = self._ready()
         return None if stepper is None else stepper.step(tokens, memory, head)
 
-    def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams) -> Leap | None:
-        """Some steps of a beam search, as many as rows are few; None, and nothing done, where single ones are taken."""
-        most = AHEAD // len(tokens)
-        stepper = self._ready() if most > 1 and len(tokens) <= self._most else None
-        return None if stepper is None else stepper.leap(tokens, memory, beams, min(beams.left, most))
+    def leap(self, tokens: Int[Tensor, "R 1"], memory: Memory, beams: Beams, fewest: int) -> Leap | None:
+        """Some steps of a search, until the `fewest` sentences are left; None, and nothing done, where single ones are
+        taken."""
+        stepper = self._ready() if len(tokens) <= self._most else None
+        if stepper is None:
+            return None
+        most = AT_ONCE // (stepper.products * max(len(tokens), FEW))
+        steps = min(beams.left, STEPS, most) if len(beams.ages) > fewest else 1
+        return stepper.leap(tokens, memory, beams, steps, fewest) if most > 1 else None
 
     def block(self, memory: Memory, most: int) -> int:
         """So many tokens of every row are best read at once: at most `most`, which all rows share in machine code."""

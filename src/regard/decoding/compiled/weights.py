@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from regard.allocator import use_large_pages
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.packing import Panels, Stated, panels, small, stand
+from regard.decoding.compiled.packing import Panels, Stated, panels, small, stand, stated
 from regard.model.head import SelectedRows
 from regard.model.quantize import BLOCK, QuantizedLinear
 
@@ -34,6 +34,11 @@ class Weights:
         self._products: list[nn.Module] = []
         self._panels: list[Panels] = []
         self._stood: list[Stated] = []
+
+    @property
+    def products(self) -> int:
+        """Numbers of all matrices."""
+        return sum(stated(linear).numel() for linear in self._products)
 
     @property
     def moved(self) -> bool:

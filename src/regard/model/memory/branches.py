@@ -53,7 +53,8 @@ class Branches(Past):
     def ahead(self, where: Where) -> Claim | None:
         return self._claimed(where, self.visible.new_zeros(*self.visible.shape[:3], self.share * where.count))
 
-    def taken(self, seen: Bool[Tensor, "B 1 k S"], less: int) -> None:
+    def taken(self, seen: Bool[Tensor, "B 1 k S"] | None, less: int) -> None:
+        assert seen is not None
         self.length, self.columns = self.length - less, self.columns - self.share * less
         self.visible, self._at = seen, self._at[..., : self.columns].contiguous()
 

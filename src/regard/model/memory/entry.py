@@ -94,8 +94,9 @@ class Past(Entry):
         the end how many were `taken`. None: only single steps can be taken."""
         return None
 
-    def taken(self, seen: Bool[Tensor, "B 1 k S"], less: int) -> None:
-        """Of what was claimed `ahead` so many positions were not written; of the others these columns are seen."""
+    def taken(self, seen: Bool[Tensor, "B 1 k S"] | None, less: int) -> None:
+        """Of what was claimed `ahead` so many positions were not written; where hypotheses part, these columns of the
+        others are seen."""
         raise NotImplementedError
 
     @abstractmethod

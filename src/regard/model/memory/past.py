@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.model.memory.branches import Branches
@@ -52,6 +52,12 @@ class KeysValues(Past):
             self._buffers = [grown(buffer, own, stop) for buffer in self._buffers]
         self.length = stop
         return Claim(self._buffers[0], self._buffers[1], own)
+
+    def ahead(self, where: Where) -> Claim | None:
+        return self.claim(where)
+
+    def taken(self, seen: Bool[Tensor, "B 1 k S"] | None, less: int) -> None:
+        self.length -= less
 
     def mark(self, ahead: int) -> Any:
         return self.length

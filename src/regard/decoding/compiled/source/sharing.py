@@ -22,7 +22,7 @@ def cut(call, outputs, size):
 
     Everybody takes one large piece first, weights that follow each other; small ones of what is left even out the end.
     """
-    threads, grain = call[at.THREADS], MANY if call[at.ROWS] >= 4 and outputs >= 4 * MANY else 4
+    threads, grain = call[at.THREADS], MANY if call[at.MOST_ROWS] >= 4 and outputs >= 4 * MANY else 4
     small = max(grain, SMALL // size // grain * grain)
     large = outputs if threads == 1 else outputs * 7 // (8 * threads) // grain * grain
     rest = outputs - threads * large

@@ -7,12 +7,12 @@ from numba import njit
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.attention import attend, attend_around, attend_source, note_own
-from regard.decoding.compiled.source.beam import choosing, ranking
 from regard.decoding.compiled.source.experts import expand, gather, route
 from regard.decoding.compiled.source.functions import activate
 from regard.decoding.compiled.source.norms import norm
 from regard.decoding.compiled.source.products import laid, multiply, wide
 from regard.decoding.compiled.source.rank import rank
+from regard.decoding.compiled.source.search import choosing, ranking
 from regard.decoding.compiled.source.sharing import bounds, counters, cut, done, take, wait
 from regard.decoding.compiled.source.together import attend_together, make_ready
 from regard.decoding.compiled.source.words import FAST, floats, whole

@@ -1,6 +1,7 @@
-"""A beam search that goes on by itself: from the logits of all hypotheses to what the next step is told.
+"""A search that goes on by itself: from the logits of all hypotheses to what the next step is told.
 
-The rules are those of `decoding/beam.py`.
+The rules are those of `decoding/beam.py`; with one hypothesis they are those of a greedy search. A sentence that is
+done leaves: the lines of the others move up, while what is remembered of them stays where it is.
 """
 
 import numpy as np
@@ -31,10 +32,18 @@ def ranking(call, phase):
                 logits[stops[i]] = NONE
         values = floats(search[at.RANKED] + 4 * row * count)
         columns = whole(search[at.RANKED_COLUMNS] + 8 * row * count)
-        floats(search[at.RANKED_TOTALS])[row] = rank_row(place, words, count, values, columns)
+        total = rank_row(place, words, count, values, columns)
+        floats(search[at.RANKED_TOTALS])[row] = np.float32(log(np.float64(total)))
         done(counter)
         row = take(counter)
     wait(counter, rows)
+
+
+@njit(**EXACT)
+def chance(search, row, rank):
+    """log P of one of the likeliest words of a row."""
+    values = floats(search[at.RANKED] + 4 * row * search[at.COUNT])
+    return values[rank] - values[0] - floats(search[at.RANKED_TOTALS])[row]
 
 
 @njit(**EXACT)
@@ -46,10 +55,9 @@ def gather(search, sentence):
         best[i], places[i] = NONE, -1
     for beam in range(size):
         row = sentence * size + beam
-        values, before = floats(search[at.RANKED] + 4 * row * count), floats(search[at.SCORES])[row]
-        total = np.float32(log(np.float64(floats(search[at.RANKED_TOTALS])[row])))
+        before = floats(search[at.SCORES])[row]
         for i in range(count):
-            score = before + (values[i] - values[0] - total)
+            score = before + chance(search, row, i)
             if not score > best[most - 1]:
                 break  # nor are those behind it
             insert(score, beam * count + i, best, places, most)
@@ -74,52 +82,65 @@ def token_of(search, column):
 def note(search, sentence, number, parent, column):
     """A hypothesis has ended: which, and where the rest of it is found."""
     line = whole(search[at.ENDED] + 8 * at.ENDED_SIZE * search[at.ENDED_COUNT])
-    line[at.ENDED_SENTENCE], line[at.ENDED_STEP], line[at.ENDED_PARENT] = sentence, number, parent
+    line[at.ENDED_SENTENCE], line[at.ENDED_STEP] = whole(search[at.NUMBERS_OF])[sentence], number
+    line[at.ENDED_PARENT] = parent
     line[at.ENDED_TOKEN], line[at.ENDED_STOPS] = token_of(search, column), 1 if ends(search, column) else 0
     search[at.ENDED_COUNT] += 1
     whole(search[at.NOTED])[sentence] += 1
 
 
 @njit(**FAST)
-def part(search, sentence, number):
-    """Note what ends among the K best, and let the K best others go on; whether the sentence is done.
+def part(search, sentence, place, number, rows):
+    """Note what ends among the K best, and let the K best others go on from a place; whether the sentence is done.
 
-    At least so many others are there: K of those looked at go on, should all that can end here do so.
+    At least so many others are there: K of those looked at go on, should all that can end here do so. Of all rows that
+    there were at first each has a place in the lines of a step.
     """
     size, count = search[at.BEAMS], search[at.COUNT]
     best, places = floats(search[at.BEST_SCORES]), whole(search[at.BEST_PLACES])
     tokens, parents = whole(search[at.TOKENS]), whole(search[at.PARENTS])
-    first, rows = sentence * size, search[at.SENTENCES] * size
     age = whole(search[at.AGES])[sentence] + 1
-    whole(search[at.AGES])[sentence] = age
     over, going = age >= whole(search[at.LIMITS])[sentence], 0
     for i in range(search[at.BEST]):
-        place = max(0, places[i])
-        parent = first + place // count
-        column = whole(search[at.RANKED_COLUMNS] + 8 * parent * count)[place % count]
+        word = max(0, places[i])
+        parent, rank = sentence * size + word // count, word % count
+        column = whole(search[at.RANKED_COLUMNS] + 8 * parent * count)[rank]
         stops = places[i] >= 0 and ends(search, column)
         if i < size and best[i] > NONE and (stops or over):
             floats(search[at.ENDED_SCORES])[search[at.ENDED_COUNT]] = best[i]
+            floats(search[at.ENDED_CHANCES])[search[at.ENDED_COUNT]] = chance(search, parent, rank)
             note(search, sentence, number, parent, column)
         if going < size and not stops:
-            row = first + going
+            row = place * size + going
             tokens[number * rows + row], parents[number * rows + row] = token_of(search, column), parent
+            floats(search[at.CHANCES])[number * rows + row] = chance(search, parent, rank)
             floats(search[at.SCORES])[row] = best[i]
             going += 1
-    over = over or not best[0] > NONE or whole(search[at.NOTED])[sentence] >= size
-    whole(search[at.DONE])[sentence] = 1 if over else 0
-    return over
+    whole(search[at.AGES])[sentence] = age
+    return over or not best[0] > NONE or whole(search[at.NOTED])[sentence] >= size
 
 
 @njit(**FAST)
-def see(call, search, sentence, number):
+def move(call, search, sentence, place):
+    """What is known of a sentence and its rows stands at a place before it from now on."""
+    numbers, ages = whole(search[at.NUMBERS_OF]), whole(search[at.AGES])
+    limits, noted = whole(search[at.LIMITS]), whole(search[at.NOTED])
+    numbers[place], ages[place] = numbers[sentence], ages[sentence]
+    limits[place], noted[place] = limits[sentence], noted[sentence]
+    lines, size = whole(call[at.ROW_TABLE]), search[at.BEAMS] * at.ROW_SIZE
+    for i in range(size):
+        lines[place * size + i] = lines[sentence * size + i]
+
+
+@njit(**FAST)
+def see(call, search, sentence, place, number):
     """Each hypothesis sees what the one before it saw, and that one's own column."""
     size, columns = search[at.BEAMS], search[at.SEEING]
-    first, rows = sentence * size, search[at.SENTENCES] * size
-    parents, row = whole(search[at.PARENTS]), whole(call[at.ROW_TABLE] + 8 * first * at.ROW_SIZE)
+    parents = whole(search[at.PARENTS] + 8 * (number * call[at.MOST_ROWS] + place * size))
+    row = whole(call[at.ROW_TABLE] + 8 * place * size * at.ROW_SIZE)
     here, spare, own = marks(row[at.SEEN]), marks(search[at.SPARE]), row[at.STOP]
     for beam in range(size):
-        parent = parents[number * rows + first + beam] - first
+        parent = parents[beam] - sentence * size
         for i in range(own):
             spare[beam * columns + i] = here[parent * columns + i]
         for i in range(size):
@@ -132,15 +153,15 @@ def see(call, search, sentence, number):
 @njit(**FAST)
 def embed(call, search, number):
     """What all rows are told next, each one column and one position on."""
-    rows, width, scale = call[at.ROWS], call[at.WIDTH], floats(call[at.NUMBERS])[at.EMBED_SCALE]
-    for number_of_row in range(rows):
+    width, scale = call[at.WIDTH], floats(call[at.NUMBERS])[at.EMBED_SCALE]
+    tokens = whole(search[at.TOKENS] + 8 * number * call[at.MOST_ROWS])
+    for number_of_row in range(call[at.ROWS]):
         row = whole(call[at.ROW_TABLE] + 8 * number_of_row * at.ROW_SIZE)
         row[at.POSITION] += 1
         row[at.STOP] += search[at.BEAMS]
         row[at.OWN] += search[at.BEAMS]
         x = floats(call[at.X] + 4 * number_of_row * width)
-        token = whole(search[at.TOKENS])[number * rows + number_of_row]
-        vector = floats(search[at.EMBEDDED] + 4 * token * width)
+        vector = floats(search[at.EMBEDDED] + 4 * tokens[number_of_row] * width)
         for i in range(width):
             x[i] = vector[i] * scale
         if search[at.PLACES] != 0:
@@ -151,18 +172,27 @@ def embed(call, search, number):
 
 @njit(**FAST)
 def choosing(call, phase, number):
-    """What goes on of every sentence, by one thread for all; whether another step follows."""
+    """What goes on of every sentence, by one thread for all; whether another step follows.
+
+    Who comes late finds fewer rows than there were at its step, and none of their work left.
+    """
     search, counter = whole(call[at.SEARCH]), counters(call, phase)
     if take(counter) == 0:
-        over = False
+        place, parts = 0, whole(call[at.ROW_TABLE])[at.SEEN] != 0
         for sentence in range(search[at.SENTENCES]):
             gather(search, sentence)
-            over = part(search, sentence, number) or over
-            see(call, search, sentence, number)
-        if over:
+            if part(search, sentence, place, number, call[at.MOST_ROWS]):
+                continue
+            if place < sentence:
+                move(call, search, sentence, place)
+            if parts:
+                see(call, search, sentence, place, number)
+            place += 1
+        search[at.SENTENCES], call[at.ROWS] = place, place * search[at.BEAMS]
+        if place <= search[at.FEWEST]:
             search[at.TAKEN] = number + 1
         if number + 1 < search[at.TAKEN]:
             embed(call, search, number)
         done(counter)
-    wait(counter, min(call[at.ROWS], 1))
+    wait(counter, min(call[at.MOST_ROWS], 1))
     return number + 1 < search[at.TAKEN]
