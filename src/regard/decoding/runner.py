@@ -9,7 +9,8 @@ from regard.decoding.request import Event, Request
 from regard.decoding.search import Active
 
 WIDE = 320  # hypotheses of one request: from here on what they remember is watched
-REFILL = 2  # one slot in so many must be free before new requests join: joining copies what is remembered
+LEFT = 2  # one slot in so many may still be taken when new requests join: joining copies what is remembered, …
+LEFT_COMPILED = 8  # … and fewer rows cost less where a step is compiled
 
 
 class Runner(Line):
@@ -33,9 +34,8 @@ class Runner(Line):
     def _step(self) -> list[Event]:
         """A step of those who join, or of all."""
         here = 0 if self._group is None else len(self._group)
-        free = self.slots - here
-        if self._waiting and (not here or free * REFILL >= self.slots):
-            return self._admit(min(free, len(self._waiting)))
+        if self._waiting and here <= self._fewest:
+            return self._admit(min(self.slots - here, len(self._waiting)))
         if self._group is None:
             return []
         assert self._choice is not None
@@ -47,8 +47,8 @@ class Runner(Line):
 
     @property
     def _fewest(self) -> int:
-        """So many requests must be left for those who wait to join them."""
-        return self.slots // REFILL if self._waiting else 0
+        """No more requests than these may be left for those who wait to join them."""
+        return self.slots // (LEFT_COMPILED if self._steps.compiled else LEFT) if self._waiting else 0
 
     def _admit(self, count: int) -> list[Event]:
         """The first step of new requests, those with prompts of one length and one beginning together; then of all."""

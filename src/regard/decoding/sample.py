@@ -97,6 +97,14 @@ def _tokens(place: int, tokens: list[int], log_probs: list[float]) -> list[Token
     return [Token(place, token, log_prob) for token, log_prob in zip(tokens, log_probs, strict=True)]
 
 
+def _last(place: int, before: list[int], ended: Ended) -> list[Event]:
+    """The last tokens of a request, and all of it. What stops it is not among them."""
+    written = len(ended.tokens) - ended.stops
+    tokens, steps = ended.tokens[:written], len(before) + ended.step + 1
+    hypothesis = Hypothesis([*before, *tokens], ended.log_prob, ended.log_prob / steps, ended.stops)
+    return [*_tokens(place, tokens, ended.chances[:written]), Finished(place, [hypothesis])]
+
+
 def _finished(running: Running, row: int, stopped: bool) -> Finished:
     steps, log_prob = int(running.age[row]), float(running.scores[row])
     line = running.written[row, running.written.shape[1] - steps :].tolist()
@@ -142,22 +150,15 @@ class Greedy(OneByOne):
             events += _tokens(running.active[row].place, *told)
         if len(ended) < len(leap.done):
             raise not_numbers()
+        ages, lines = running.age.tolist(), running.written.tolist() if ended else []
         for each in ended:
-            events += self._ended(running, each)
+            age, line = ages[each.sentence], lines[each.before]
+            events += _last(running.active[each.sentence].place, line[len(line) - age :], each)
         running.age += leap.taken
         running.written, running.scores = torch.cat([running.written[rows], tokens], 1), leap.scores
-        if leap.done:
+        if ended:
             running.keep(rows)
-        return NextTokens(tokens[:, -1:], rows if leap.done else None, events)
-
-    def _ended(self, running: Running, ended: Ended) -> list[Event]:
-        """The last tokens of a request, and all of it. What stops it is not among them."""
-        age, written = int(running.age[ended.sentence]), len(ended.tokens) - ended.stops
-        place, tokens = running.active[ended.sentence].place, ended.tokens[:written]
-        before = running.written[ended.before, running.written.shape[1] - age :].tolist()
-        score = ended.log_prob / (age + ended.step + 1)
-        hypothesis = Hypothesis([*before, *tokens], ended.log_prob, score, ended.stops)
-        return [*_tokens(place, tokens, ended.chances[:written]), Finished(place, [hypothesis])]
+        return NextTokens(tokens[:, -1:], rows if ended else None, events)
 
     def spread(self, logits: Float[Tensor, "R V"]) -> Float[Tensor, "R V"]:
         return torch.zeros_like(logits).scatter_(1, logits.argmax(-1, keepdim=True), 1.0)

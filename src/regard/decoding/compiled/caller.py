@@ -89,7 +89,7 @@ class Bench:
         share, deep = heads.all // heads.groups, span + at.TILE + at.WIDEST
         own = max(
             rows * plan.width + 2 * at.MATRIX + 2 + rows * active + inside.experts,
-            2 * max(heads.width, cross.width) + 3 * span + 8,
+            2 * max(heads.width, cross.width) + 3 * span + 32,
             at.WIDEST * (heads.width + deep) + max(at.SCORES_AT_ONCE, 6 * share * deep) if tiled else 0,
         )
         self.panel = 64 * -(-4 * own // 64)

@@ -5,11 +5,12 @@ from numba import njit
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.functions import exp
-from regard.decoding.compiled.source.heads import mix_four, score_four
+from regard.decoding.compiled.source.heads import call_four, mix_four, score_four, weigh_eights
 from regard.decoding.compiled.source.products import dot
 from regard.decoding.compiled.source.words import FAST, ONE, ZERO, floats, marks, whole
 
 NONE = np.float32(-np.inf)
+EIGHT = 8
 
 
 @njit(**FAST)
@@ -23,12 +24,18 @@ def turn(x, out, turns, position, width):
 
 
 @njit(**FAST)
-def score(scores, count, query, keys, stride, start, stop, width):
-    """q · k for the keys from start to stop, noted from `count` on; query, scores and keys are addresses."""
-    i, gap = start, 4 * stride
-    while i + 4 <= stop and width % 8 == 0:
-        key = keys + i * gap
-        score_four(query, key, key + gap, key + 2 * gap, key + 3 * gap, width, scores + 4 * (count + i - start))
+def score(scores, count, query, keys, stride, start, stop, width, ahead):
+    """q · k for the keys from start to stop, noted from `count` on; query, scores and keys are addresses.
+
+    Four at a time: where fewer are left the last one is taken again, and noted behind the others for nobody. What lies
+    so many bytes `ahead` of each key will be needed next.
+    """
+    i, gap, last = start, 4 * stride, stop - 1
+    while i < stop and width % 8 == 0:
+        key, two = keys + i * gap, keys + min(i + 1, last) * gap
+        three, four = keys + min(i + 2, last) * gap, keys + min(i + 3, last) * gap
+        call_four(key + ahead, two + ahead, three + ahead, four + ahead, width)
+        score_four(query, key, two, three, four, width, scores + 4 * (count + i - start))
         i += 4
     while i < stop:
         floats(scores)[count + i - start] = dot(floats(query), floats(keys + i * gap), width)
@@ -54,12 +61,27 @@ def weigh(scores, count):
 
 
 @njit(**FAST)
-def mix(out, scores, count, values, stride, start, stop, width):
-    """out += Σ_i weight_i v_i for the values from start to stop, four at a time; all are addresses."""
-    i, gap = start, 4 * stride
-    while i + 4 <= stop and width % 8 == 0:
-        value = values + i * gap
-        mix_four(out, value, value + gap, value + 2 * gap, value + 3 * gap, width, scores + 4 * (count + i - start))
+def weigh_few(scores, count):
+    """The same of an address behind which there is room: what fills up the last eight is 0."""
+    noted, whole_count = floats(scores), (count + EIGHT - 1) // EIGHT * EIGHT
+    for i in range(count, whole_count):
+        noted[i] = NONE
+    return weigh_eights(scores, whole_count)
+
+
+@njit(**FAST)
+def mix(out, scores, count, values, stride, start, stop, fours, width, ahead):
+    """out += Σ_i weight_i v_i for the values from start to stop; all are addresses.
+
+    Those before `fours` are taken four at a time: where weights behind the last are 0, all, the last one again. What
+    lies so many bytes `ahead` of each will be needed next.
+    """
+    i, gap, last = start, 4 * stride, stop - 1
+    while i < fours and width % 8 == 0:
+        value, two = values + i * gap, values + min(i + 1, last) * gap
+        three, four = values + min(i + 2, last) * gap, values + min(i + 3, last) * gap
+        call_four(value + ahead, two + ahead, three + ahead, four + ahead, width)
+        mix_four(out, value, two, three, four, width, scores + 4 * (count + i - start))
         i += 4
     while i < stop:
         mix_one(out, values + i * gap, floats(scores)[count + i - start], width)
@@ -95,8 +117,8 @@ def slant(scores, row, first, slope):
 
 @njit(**FAST)
 def columns_at(call, scratch):
-    """Where in a thread's own room columns are noted: behind a query, a key and the scores."""
-    return scratch + 8 * call[at.HEAD_WIDTH] + 8 * (call[at.SPAN] // 2 + 1)
+    """Where in a thread's own room columns are noted: behind a query, a key and the scores, which whole eights hold."""
+    return scratch + 8 * call[at.HEAD_WIDTH] + 8 * (call[at.SPAN] // 2 + EIGHT)
 
 
 @njit(**FAST)
@@ -111,14 +133,14 @@ def note_own(call, number, scratch):
 
 
 @njit(**FAST)
-def score_own(scores, columns, count, query, keys, stride, row, width, slope):
-    """q · k for the columns that were noted; query, scores and keys are addresses."""
-    i, gap, noted = 0, 4 * stride, floats(scores)
-    while i + 4 <= count and width % 8 == 0:
-        one, two, three, four = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
-        score_four(
-            query, keys + one * gap, keys + two * gap, keys + three * gap, keys + four * gap, width, scores + 4 * i
-        )
+def score_own(scores, columns, count, query, keys, stride, row, width, slope, ahead):
+    """q · k for the columns that were noted, the last of them again where fewer than four are left; addresses."""
+    i, gap, noted, last = 0, 4 * stride, floats(scores), count - 1
+    while i < count and width % 8 == 0:
+        one, two = keys + columns[i] * gap, keys + columns[min(i + 1, last)] * gap
+        three, four = keys + columns[min(i + 2, last)] * gap, keys + columns[min(i + 3, last)] * gap
+        call_four(one + ahead, two + ahead, three + ahead, four + ahead, width)
+        score_four(query, one, two, three, four, width, scores + 4 * i)
         i += 4
     while i < count:
         noted[i] = dot(floats(query), floats(keys + columns[i] * gap), width)
@@ -130,20 +152,14 @@ def score_own(scores, columns, count, query, keys, stride, row, width, slope):
 
 
 @njit(**FAST)
-def mix_own(out, scores, columns, count, values, stride, width):
-    """out += Σ_i weight_i v_i for the columns that were noted, four at a time."""
-    i, gap = 0, 4 * stride
-    while i + 4 <= count and width % 8 == 0:
-        one, two, three, four = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
-        mix_four(
-            out,
-            values + one * gap,
-            values + two * gap,
-            values + three * gap,
-            values + four * gap,
-            width,
-            scores + 4 * i,
-        )
+def mix_own(out, scores, columns, count, values, stride, width, ahead):
+    """out += Σ_i weight_i v_i for the columns that were noted, four at a time; weights behind the last are 0."""
+    i, gap, last = 0, 4 * stride, count - 1
+    while i < count and width % 8 == 0:
+        one, two = values + columns[i] * gap, values + columns[min(i + 1, last)] * gap
+        three, four = values + columns[min(i + 2, last)] * gap, values + columns[min(i + 3, last)] * gap
+        call_four(one + ahead, two + ahead, three + ahead, four + ahead, width)
+        mix_four(out, one, two, three, four, width, scores + 4 * i)
         i += 4
     while i < count:
         mix_one(out, values + columns[i] * gap, floats(scores)[i], width)
@@ -166,12 +182,19 @@ def keep(past, row, group, key, value, width):
 
 
 @njit(**FAST)
-def finish(scores, count, query, key, out, value, width):
-    """The row's own key comes last; all become weights, and the mixture begins with its own value."""
+def finish(noting, count, query, key, out, value, width):
+    """The row's own key comes last; all become weights, and the mixture begins with its own value.
+
+    What then stands behind the others are zeros.
+    """
+    scores = floats(noting)
     scores[count] = dot(query, key, width)
-    total = weigh(scores, count + 1)
+    total = weigh_few(noting, count + 1)
+    own = scores[count]
     for j in range(width):
-        out[j] = scores[count] * value[j]
+        out[j] = own * value[j]
+    for i in range(count, count + 4):
+        scores[i] = ZERO
     return total
 
 
@@ -189,7 +212,6 @@ def attend(call, past, number, head, scratch, noted):
     query, key = floats(asked + 4 * head * width), floats(asked + 4 * (heads + group) * width)
     value = floats(asked + 4 * (heads + groups + group) * width)
     own_query, own_key, noting = floats(scratch), floats(scratch + 4 * width), scratch + 8 * width
-    scores = floats(noting)
     if call[at.TURNS] != 0:
         turn(query, own_query, floats(call[at.TURNS]), row[at.POSITION], width)
         turn(key, own_key, floats(call[at.TURNS]), row[at.POSITION], width)
@@ -205,37 +227,40 @@ def attend(call, past, number, head, scratch, noted):
     slope = ZERO if call[at.SLOPES] == 0 else floats(call[at.SLOPES])[head]
     mixed = call[at.MIXED] + 4 * (number * heads + head) * width
     out = floats(mixed)
+    values, following = past[at.VALUES] - past[at.KEYS], past[at.KEYS] - past[at.VALUES] + 4 * past[at.HEAD_STRIDE]
     if row[at.SEEN] != 0:
         columns, stride = whole(columns_at(call, scratch)), past[at.STRIDE]
-        score_own(noting, columns, noted, scratch, past[at.KEYS] + place, stride, row, width, slope)
-        total = finish(scores, noted, own_query, own_key, out, value, width)
-        mix_own(mixed, noting, columns, noted, past[at.VALUES] + place, stride, width)
+        score_own(noting, columns, noted, scratch, past[at.KEYS] + place, stride, row, width, slope, values)
+        total = finish(noting, noted, own_query, own_key, out, value, width)
+        mix_own(mixed, noting, columns, noted, past[at.VALUES] + place, stride, width, following)
         divide(out, total, width)
         return
     first, nothing, between = row[at.FIRST], call[at.NOTHING], past[at.FIRST_STRIDE]
     apart = 4 * (row[at.PLACE] * past[at.FIRST_ROW_STRIDE] + group * past[at.FIRST_HEAD_STRIDE])
-    count = score(noting, nothing, scratch, past[at.FIRST_KEYS] + apart, between, nothing, first, width)
-    count = score(noting, count, scratch, past[at.KEYS] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
+    stride, low, stop = past[at.STRIDE], row[at.LOW], row[at.STOP]
+    count = score(noting, nothing, scratch, past[at.FIRST_KEYS] + apart, between, nothing, first, width, nothing)
+    count = score(noting, count, scratch, past[at.KEYS] + place, stride, low, stop, width, values)
     if slope != ZERO:
-        slant(scores, row, first, slope)
-    total = finish(scores, count, own_query, own_key, out, value, width)
-    count = mix(mixed, noting, nothing, past[at.FIRST_VALUES] + apart, between, nothing, first, width)
-    mix(mixed, noting, count, past[at.VALUES] + place, past[at.STRIDE], row[at.LOW], row[at.STOP], width)
+        slant(floats(noting), row, first, slope)
+    total = finish(noting, count, own_query, own_key, out, value, width)
+    held, fours = past[at.FIRST_VALUES] + apart, first - 3
+    count = mix(mixed, noting, nothing, held, between, nothing, first, fours, width, nothing)
+    mix(mixed, noting, count, past[at.VALUES] + place, stride, low, stop, stop, width, following)
     divide(out, total, width)
 
 
 @njit(**FAST)
-def attend_all(asked, scale, keys, values, stride, stop, width, out, scratch):
-    """All keys are seen, and none is written; addresses."""
-    query, own_query, scores = floats(asked), floats(scratch), floats(scratch + 8 * width)
+def attend_all(asked, scale, keys, values, stride, stop, width, out, scratch, following):
+    """All keys are seen, and none is written; addresses. The next head's keys lie so many bytes behind these values."""
+    query, own_query, noting = floats(asked), floats(scratch), scratch + 8 * width
     for j in range(width):
         own_query[j] = query[j] * scale
     nothing, mixed = stop - stop, floats(out)
-    score(scratch + 8 * width, nothing, scratch, keys, stride, nothing, stop, width)
-    total = weigh(scores, stop)
+    score(noting, nothing, scratch, keys, stride, nothing, stop, width, values - keys)
+    total = weigh_few(noting, stop)
     for j in range(width):
         mixed[j] = ZERO
-    mix(out, scratch + 8 * width, nothing, values, stride, nothing, stop, width)
+    mix(out, noting, nothing, values, stride, nothing, stop, stop, width, following)
     divide(mixed, total, width)
 
 
@@ -248,7 +273,8 @@ def attend_source(call, past, number, head, scratch):
     place = 4 * (row[at.SOURCE] * past[at.SOURCE_ROW_STRIDE] + group * past[at.SOURCE_HEAD_STRIDE])
     keys, values, stride = past[at.SOURCE_KEYS] + place, past[at.SOURCE_VALUES] + place, past[at.SOURCE_STRIDE]
     asked, scale = call[at.ASKED] + own, floats(call[at.NUMBERS])[at.CROSS_SCALE]
-    attend_all(asked, scale, keys, values, stride, row[at.SOURCE_LENGTH], width, call[at.MIXED] + own, scratch)
+    length, following = row[at.SOURCE_LENGTH], keys - values + 4 * past[at.SOURCE_HEAD_STRIDE]
+    attend_all(asked, scale, keys, values, stride, length, width, call[at.MIXED] + own, scratch, following)
 
 
 @njit(**FAST)
@@ -260,4 +286,5 @@ def attend_around(call, number, head, scratch):
     asked, scale = call[at.ASKED] + 4 * (number * stride + head * width), floats(call[at.NUMBERS])[at.SCALE]
     keys = call[at.ASKED] + 4 * (row[at.LOW] * stride + (heads + group) * width)
     values, out = keys + 4 * groups * width, call[at.MIXED] + 4 * (number * heads + head) * width
-    attend_all(asked, scale, keys, values, stride, row[at.STOP] - row[at.LOW], width, out, scratch)
+    length, following = row[at.STOP] - row[at.LOW], keys - values
+    attend_all(asked, scale, keys, values, stride, length, width, out, scratch, following)

@@ -1,7 +1,7 @@
 """The innermost loops of attention, written in the compiler's own words: four keys, or four values, at once.
 
-Left to itself the compiler adds up the lanes of every key alone, and looks anew for every four values whether they lie
-where it writes.
+Left to itself the compiler adds up the lanes of every key alone, looks anew for every four values whether they lie
+where it writes, and takes the last scores one by one, which for short sentences are all.
 """
 
 from typing import Any
@@ -11,7 +11,22 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from regard.decoding.compiled.source.tiles import EIGHT, FLOAT, FUSED, LONG, SHORT, SQUARE, load, spread, store
+from regard.decoding.compiled.source import functions as exact
+from regard.decoding.compiled.source.tiles import (
+    EIGHT,
+    FLOAT,
+    FUSED,
+    LONG,
+    SHORT,
+    SQUARE,
+    call_for,
+    load,
+    spread,
+    store,
+)
+
+LINE = 64  # bytes of memory that come together
+WHOLES = ir.VectorType(SHORT, SQUARE)
 
 
 def _added(builder: ir.IRBuilder, one: ir.Value, other: ir.Value, places: tuple[list[int], list[int]]) -> ir.Value:
@@ -71,3 +86,85 @@ def mix_four(
         return LONG(0)
 
     return types.int64(*[types.int64] * 7), write
+
+
+@intrinsic
+def call_four(_typing: Any, _first: Any, _second: Any, _third: Any, _fourth: Any, _width: Any) -> Any:
+    """Four keys or values that will be needed soon: many rows remember more than the nearest caches hold."""
+
+    def write(_context: Any, builder: ir.IRBuilder, _signature: Any, given: Any) -> ir.Value:
+        *places, width = given
+        lines = builder.udiv(builder.add(builder.mul(width, LONG(4)), LONG(LINE - 1)), LONG(LINE))
+        with cgutils.for_range(builder, lines) as loop:
+            for place in places:
+                call_for(builder, builder.add(place, builder.mul(loop.index, LONG(LINE))))
+        return LONG(0)
+
+    return types.int64(*[types.int64] * 5), write
+
+
+@intrinsic
+def weigh_eights(_typing: Any, _scores: Any, _count: Any) -> Any:
+    """exp(score - the largest) in place of scores whose number is a multiple of eight; given back is their sum.
+
+    Exactly 0 where a score is -∞; where all are, or are no numbers, nothing is taken away.
+    """
+
+    def write(_context: Any, builder: ir.IRBuilder, _signature: Any, given: Any) -> ir.Value:
+        scores, count = given
+        none, nothing = everywhere(float("-inf")), everywhere(0.0)
+        most, total = cgutils.alloca_once_value(builder, none), cgutils.alloca_once_value(builder, nothing)
+        builder.store(none, most)
+        builder.store(nothing, total)
+        eights = builder.udiv(count, LONG(SQUARE))
+        with cgutils.for_range(builder, eights) as loop:
+            here = load(builder, builder.add(scores, builder.mul(loop.index, LONG(4 * SQUARE))), EIGHT)
+            held = builder.load(most, typ=EIGHT)
+            builder.store(builder.select(builder.fcmp_ordered(">", here, held), here, held), most)
+        lanes = [builder.extract_element(builder.load(most, typ=EIGHT), SHORT(lane)) for lane in range(SQUARE)]
+        while len(lanes) > 1:
+            lanes = [
+                builder.select(builder.fcmp_ordered(">", one, other), one, other)
+                for one, other in zip(lanes[::2], lanes[1::2], strict=True)
+            ]
+        unseen = builder.fcmp_ordered("==", lanes[0], FLOAT(float("-inf")))
+        largest = spread(builder, builder.select(unseen, FLOAT(0.0), lanes[0]), SQUARE)
+        with cgutils.for_range(builder, eights) as loop:
+            place = builder.add(scores, builder.mul(loop.index, LONG(4 * SQUARE)))
+            here = load(builder, place, EIGHT)
+            weight = _exp(builder, builder.fsub(here, largest))
+            weight = builder.select(builder.fcmp_ordered("==", here, none), nothing, weight)
+            store(builder, weight, place)
+            builder.store(builder.fadd(builder.load(total, typ=EIGHT), weight), total)
+        lanes = [builder.extract_element(builder.load(total, typ=EIGHT), SHORT(lane)) for lane in range(SQUARE)]
+        while len(lanes) > 1:
+            lanes = [builder.fadd(one, other) for one, other in zip(lanes[::2], lanes[1::2], strict=True)]
+        return lanes[0]
+
+    return types.float32(types.int64, types.int64), write
+
+
+def everywhere(number: Any) -> ir.Constant:
+    """The same number in eight lanes."""
+    return ir.Constant(EIGHT, [float(number)] * SQUARE)
+
+
+def _exp(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
+    """`functions.exp` of eight numbers."""
+
+    def fused(one: ir.Value, other: ir.Value, more: ir.Value) -> ir.Value:
+        return builder.fadd(builder.fmul(one, other, flags=FUSED), more, flags=FUSED)
+
+    least, most = everywhere(exact.LEAST), everywhere(exact.MOST)
+    x = builder.select(builder.fcmp_ordered("<", x, least), least, x)
+    x = builder.select(builder.fcmp_ordered(">", x, most), most, x)
+    shifted = fused(x, everywhere(exact.TO_TWO), everywhere(exact.SHIFT))
+    n = builder.fsub(shifted, everywhere(exact.SHIFT), flags=FUSED)  # without a flag it would get others, and be 0
+    r = fused(n, everywhere(-exact.LOG_LOW), fused(n, everywhere(-exact.LOG_HIGH), x))
+    p = everywhere(exact.A6)
+    for factor in (exact.A5, exact.A4, exact.A3, exact.A2, exact.A1):
+        p = fused(p, r, everywhere(factor))
+    bits = builder.shl(builder.bitcast(shifted, WHOLES), ir.Constant(WHOLES, [23] * SQUARE))
+    power = builder.bitcast(builder.add(bits, ir.Constant(WHOLES, [0x3F800000] * SQUARE)), EIGHT)
+    grown = builder.fadd(fused(builder.fmul(p, r, flags=FUSED), r, r), everywhere(1.0))
+    return builder.fmul(grown, power)
