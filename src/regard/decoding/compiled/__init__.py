@@ -13,7 +13,7 @@ packing         weights as panels, for many rows
 positions       where rows stand, and what they see
 team            the threads that share a step
 caller          one call: its table is filled in, and there is room for what it writes
-leap            several steps of a beam search in one call
+leap            several steps of a search in one call
 stepper         one step, a block of a prompt, or several steps of a search
 reader          sources, and what a decoder remembers of them
 product         one product in eight bits

@@ -69,17 +69,16 @@ def panels(linear: nn.Module) -> Panels | None:
 
 
 def stand(linear: nn.Module) -> Stated:
-    """How the weights of a product stand now."""
-    weight = stated(linear)
-    return Stated(weight.data_ptr(), version(linear), weight.shape)
+    """How the weights of a product stand now.
 
-
-def version(linear: nn.Module) -> int:
-    """How often weights were changed; rounded ones never are, and of those made in inference mode nobody knows."""
+    How often they were changed: rounded ones never are, and of those made in inference mode nobody knows.
+    """
     weight = stated(linear)
     if isinstance(linear, QuantizedLinear):
-        return 0
-    return next(NEVER_THE_SAME) if weight.is_inference() else weight._version
+        changed = 0
+    else:
+        changed = next(NEVER_THE_SAME) if weight.is_inference() else weight._version
+    return Stated(weight.data_ptr(), changed, weight.shape)
 
 
 def stated(linear: nn.Module) -> Tensor:

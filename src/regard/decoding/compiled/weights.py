@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from regard.allocator import use_large_pages
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.packing import Panels, Stated, panels, small, stand, stated
+from regard.decoding.compiled.packing import Panels, Stated, panels, small, stand
 from regard.model.head import SelectedRows
 from regard.model.quantize import BLOCK, QuantizedLinear
 
@@ -32,13 +32,10 @@ class Weights:
         self._tensors: list[Tensor] = []
         self._addresses: list[int] = []
         self._products: list[nn.Module] = []
+        self.products = 0
+        """Numbers of all matrices."""
         self._panels: list[Panels] = []
         self._stood: list[Stated] = []
-
-    @property
-    def products(self) -> int:
-        """Numbers of all matrices."""
-        return sum(stated(linear).numel() for linear in self._products)
 
     @property
     def moved(self) -> bool:
@@ -81,6 +78,7 @@ class Weights:
         found = self._matrix(linear, outputs, inputs)
         assert linear is not None
         self._products.append(linear)
+        self.products += outputs * inputs
         return [*found, *[0] * (at.MATRIX - at.PACKED)]
 
     def _matrix(self, linear: nn.Module | None, outputs: int, inputs: int) -> tuple[int, int, int]:
