@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.allocator import keep_memory
+from regard.decoding.compiled.images import lend
+from regard.decoding.compiled.machine_code import MACHINE_CODE
 from regard.model.build import build
 from regard.model.quantize import quantize
 from regard.model.vision.fold import folded
@@ -46,13 +48,17 @@ Shape = VitShape | ResnetShape
 
 
 def prepare_regard(shape: Shape, learning: bool, int8: bool = False) -> Work:
-    """Regard's, with memory kept as its commands keep it; in use, norms are folded into convolutions."""
+    """Regard's, with memory kept as its commands keep it; in use, norms are folded into convolutions and layers
+    are machine code."""
     keep_memory()
     model = build({"model": _recipe(shape)})
     if not learning:
         model = folded(model.eval())
     if int8:
         quantize(model)
+    if not learning:
+        MACHINE_CODE.make()
+        lend(model)
     return _work(model, model, shape, learning)
 
 

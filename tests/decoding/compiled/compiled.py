@@ -35,7 +35,7 @@ class Compiled:
 def covered(model: Any) -> bool:
     """Whether the machine code can take its steps at all."""
     try:
-        Plan(model.decoder, model.target)
+        Plan(model.decoder, model.target.table.embedding_dim)
     except NotCoveredError:
         return False
     return True

@@ -16,6 +16,7 @@ caller          one call: its table is filled in, and there is room for what it 
 leap            several steps of a search in one call
 stepper         one step, a block of a prompt, or several steps of a search
 reader          sources, and what a decoder remembers of them
+images          patches of images, where nothing is learnt
 product         one product in eight bits
 ranking         the likeliest words of many rows
 steps           which steps are compiled, and which blocks of prompts

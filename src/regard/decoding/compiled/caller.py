@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -57,11 +58,38 @@ class Caller:
         # who comes late must find the tables of its own step
         TEAM.run(self._code, int(call[at.CALL]), rooms, (call, tickets, rows, plan, kept))
 
+    def read(self, x: Float[Tensor, "N D"], lengths: list[int], at_once: int) -> Float[Tensor, "N D"]:
+        """What an encoder makes of sentences or images that follow each other, about so many positions at once."""
+        out, first, table = torch.empty_like(x), 0, whole_lines(lengths)
+        while first < len(x):
+            stops = table[first:, at.STOP]
+            stop = max(int(stops[0]), int(stops[stops <= first + at_once].max(initial=0)))
+            rows = table[first:stop].copy()
+            rows[:, [at.LOW, at.STOP]] -= first
+            more = {at.STEPS: 1, at.TILED: tile_of(self._plan, rows)}
+            self.run(x[first:stop], rows, out[first:stop], more)
+            first = stop
+        return out
+
+
+def whole_lines(lengths: list[int]) -> Table:
+    """For every position the first of its sentence, and the one behind its last: what it sees."""
+    counts = np.array(lengths)
+    table, stops = np.zeros((int(counts.sum()), at.ROW_SIZE), np.int64), counts.cumsum()
+    table[:, at.LOW], table[:, at.STOP] = np.repeat(stops - counts, counts), np.repeat(stops, counts)
+    return table
+
 
 def span_of(rows: Table, later: int = 0) -> int:
     """As many columns, or positions of a source, as a row sees at most; so many columns are added `later`."""
     columns = (rows[:, at.STOP] - rows[:, at.LOW] + rows[:, at.FIRST]).max() + 1 + later
     return int(max(columns, rows[:, at.SOURCE_LENGTH].max()))
+
+
+def tile_of(plan: Plan, rows: Table) -> int:
+    """So many positions look together."""
+    heads = plan.shape.heads
+    return at.positions_at_once(heads.all // heads.groups, span_of(rows))
 
 
 class Bench:

@@ -50,7 +50,7 @@ NORM = 2  # address of the weight; of the bias, or 0
     CHOSEN,  # … the experts of each row, …
     OUT,  # … states or logits
     PANEL,  # where in a thread's own room, in bytes, many rows are laid side by side
-    TILED,  # so many positions of a row look back together; 0: each by itself
+    TILED,  # so many positions of a row, a sentence or an image look together; 0: each by itself
     SEARCH,  # address of the table of a search that goes on by itself, or 0: one step
     CLOSE_NORM,
     _,

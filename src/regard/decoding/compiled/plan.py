@@ -1,6 +1,7 @@
 """What of a model the compiled step covers, and where its weights are."""
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from regard.decoding.compiled import layout as at
@@ -19,30 +20,42 @@ STACKS: dict[type, tuple[type, ...]] = {TransformerDecoder: (*EMBEDDED, Rotary, 
 """What is covered, and with which positions."""
 
 
+def embedding_of(part: nn.Module) -> Embedding:
+    """Exactly an embedding, which nobody has hooked into."""
+    need(type(part) is Embedding)
+    assert isinstance(part, Embedding)
+    need(not any(each._forward_hooks or each._forward_pre_hooks for each in part.modules()))
+    return part
+
+
 class Plan:
     """The tables of a model's sizes and weights, as the machine code reads them.
 
     Whatever is not exactly a part of the menu, or has somebody's hook on it, raises NotCoveredError.
     """
 
-    def __init__(self, stack: nn.Module, embedding: nn.Module) -> None:
-        need(type(stack) in STACKS and type(embedding) is Embedding)
+    def __init__(self, stack: nn.Module, width: int, scale: float = 1.0, *, first: int | None = None) -> None:
+        """Vectors have this width and this scale; of the `first` so many layers there is no norm at the end."""
+        need(type(stack) in STACKS)
         assert isinstance(stack, TransformerDecoder | TransformerEncoder)
-        assert isinstance(embedding, Embedding)
-        need(type(stack.positions) in STACKS[type(stack)] and len(stack.layers) > 0)
-        for part in (*stack.modules(), *embedding.modules()):
-            need(not part._forward_hooks and not part._forward_pre_hooks)
-        self.embedding, self.positions = embedding, stack.positions
-        self.width = embedding.table.embedding_dim
-        self.shape, self.layers, self.weights = shape_of(stack.layers[0]), len(stack.layers), Weights()
-        self._lines = np.array([self._layer(layer) for layer in stack.layers])
-        scales = self.shape.heads.scale, self.shape.cross.scale, embedding.scale
+        layers = list(stack.layers)[:first]
+        need(type(stack.positions) in STACKS[type(stack)] and len(layers) > 0)
+        self._stack, self.positions, self.width = stack, stack.positions, width
+        need(not self.hooked)
+        self.shape, self.layers, self.weights = shape_of(layers[0]), len(layers), Weights()
+        self._lines = np.array([self._layer(layer) for layer in layers])
+        scales = self.shape.heads.scale, self.shape.cross.scale, scale
         self._numbers = np.array([self.shape.around.eps, *scales], np.float32)
         self._slopes = stack.positions.slopes(self.shape.heads.all)
-        self.call = self._call(stack.close)
-        self._taps = [each.tap for layer in stack.layers for each in (layer.attention, layer.cross) if each]
+        self.call = self._call(stack.close if first is None else nn.Identity())
+        self._taps = [each.tap for layer in layers for each in (layer.attention, layer.cross) if each]
         self.weights.settle()
         self._dropping = [part for part in stack.modules() if getattr(part, "dropout", 0.0)]
+
+    @property
+    def hooked(self) -> bool:
+        """Whether somebody has a hook on a part."""
+        return any(part._forward_hooks or part._forward_pre_hooks for part in self._stack.modules())
 
     @property
     def holds(self) -> bool:
@@ -53,7 +66,7 @@ class Plan:
         """The vectors of at least so many positions, where these are added to those of tokens."""
         positions = self.positions
         if isinstance(positions, Sinusoidal):
-            return positions.waves(needed, self.embedding.table.weight.device)
+            return positions.waves(needed, torch.device("cpu"))
         return positions.table.weight if isinstance(positions, Learned) else None
 
     def pack(self) -> None:

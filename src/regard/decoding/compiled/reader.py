@@ -5,11 +5,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.caller import Caller
 from regard.decoding.compiled.machine_code import Code
-from regard.decoding.compiled.plan import Plan
-from regard.decoding.compiled.positions import Table
+from regard.decoding.compiled.plan import Plan, embedding_of
 from regard.decoding.compiled.product import run_product
 from regard.decoding.compiled.shape import heads_of
 from regard.decoding.compiled.weights import NotCoveredError, Weights, need
@@ -31,7 +29,8 @@ class Reader:
 
     def __init__(self, code: Code, model: Seq2Seq) -> None:
         encoder, decoder = model.encoder, model.decoder
-        self._plan = Plan(encoder, model.source)
+        self._embedding = embedding_of(model.source)
+        self._plan = Plan(encoder, self._embedding.table.embedding_dim)
         need(type(decoder) is TransformerDecoder)
         assert isinstance(encoder, TransformerEncoder)
         assert isinstance(decoder, TransformerDecoder)
@@ -48,7 +47,7 @@ class Reader:
             need(not torch.is_grad_enabled() and not is_rounded(CPU) and self._plan.holds)
             need(not self._plan.weights.moved and not self._weights.moved)
             need(source.shape[1] <= LONGEST and bool((lengths > 0).all()))
-            x = self._plan.positions.embed(self._plan.embedding(source), Where(0, source.shape[1]))
+            x = self._plan.positions.embed(self._embedding(source), Where(0, source.shape[1]))
             need(x.dtype == torch.float32)
         except NotCoveredError:
             return None
@@ -56,7 +55,7 @@ class Reader:
         self._weights.pack(self._matrices)
         counts = lengths.tolist()
         padding = Padding(source.shape[1], counts)
-        states = self._read(padding.without(x), counts)
+        states = self._caller.read(padding.without(x), counts, AT_ONCE)
         read = [self._remembered(number, states, padding) for number in range(len(self._crosses))]
         memory = self._decoder.begin(len(source), read, lengths)
         for entry in memory.layers:
@@ -67,18 +66,6 @@ class Reader:
     def _matrix(self, cross: Multihead) -> list[int]:
         inside = 2 * cross.kv_heads * heads_of(cross).width
         return self._weights.matrix(cross.key_value, inside, self._plan.width)
-
-    def _read(self, x: Float[Tensor, "N D"], lengths: list[int]) -> Float[Tensor, "N D"]:
-        """What the encoder makes of sentences that follow each other, some at a time."""
-        out, first, table = torch.empty_like(x), 0, row_table(lengths)
-        while first < len(x):
-            stops = table[first:, at.STOP]
-            stop = max(int(stops[0]), int(stops[stops <= first + AT_ONCE].max(initial=0)))
-            rows = table[first:stop].copy()
-            rows[:, [at.LOW, at.STOP]] -= first
-            self._caller.run(x[first:stop], rows, out[first:stop], {at.STEPS: 1})
-            first = stop
-        return out
 
     def _remembered(self, number: int, states: Float[Tensor, "N D"], padding: "Padding") -> SourceKeysValues:
         """Keys and values of one layer, zeros where sentences are shorter than the longest."""
@@ -118,11 +105,3 @@ def cross_of(cross: nn.Module | None) -> Multihead:
     assert isinstance(cross, Multihead)
     need(not any(part._forward_hooks or part._forward_pre_hooks for part in cross.modules()))
     return cross
-
-
-def row_table(lengths: list[int]) -> Table:
-    """For every position the first of its sentence, and the one behind its last."""
-    counts = np.array(lengths)
-    table, stops = np.zeros((int(counts.sum()), at.ROW_SIZE), np.int64), counts.cumsum()
-    table[:, at.LOW], table[:, at.STOP] = np.repeat(stops - counts, counts), np.repeat(stops, counts)
-    return table

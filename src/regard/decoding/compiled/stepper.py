@@ -6,12 +6,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.caller import ONE, Ahead, Caller, span_of
+from regard.decoding.compiled.caller import ONE, Ahead, Caller, tile_of
 from regard.decoding.compiled.leap import Beams, Leap
 from regard.decoding.compiled.machine_code import Code
 from regard.decoding.compiled.packing import LEAST
 from regard.decoding.compiled.past import PastTable
-from regard.decoding.compiled.plan import Plan
+from regard.decoding.compiled.plan import Plan, embedding_of
 from regard.decoding.compiled.positions import Table, row_table
 from regard.decoding.compiled.product import run_product
 from regard.decoding.compiled.weights import NotCoveredError, Weights, need
@@ -28,7 +28,8 @@ class Stepper:
     """A model that writes, as the machine code sees it. It takes steps of any memory, in one thread at a time."""
 
     def __init__(self, code: Code, model: Writer) -> None:
-        self._code, self._plan = code, Plan(model.decoder, model.target)
+        self._code, self._embedding = code, embedding_of(model.target)
+        self._plan = Plan(model.decoder, self._embedding.table.embedding_dim, self._embedding.scale)
         self._head: nn.Module | None = None
         self._head_weights, self._words = Weights(), 0
         self._matrix = np.zeros((1, at.MATRIX), np.int64)
@@ -67,7 +68,7 @@ class Stepper:
             self._check(tokens, memory)
             self._know(beams.choice.head)
             x, leap = self._embedded(tokens, memory).flatten(0, 1), Leap(beams, steps, fewest)
-            leap.tell(self._plan.embedding.table.weight, self._plan.places(where.stop))
+            leap.tell(self._embedding.table.weight, self._plan.places(where.stop))
             claim = self._past.claim(memory, where, ahead=True)
             self._pack(memory, len(tokens))
         except NotCoveredError:
@@ -139,7 +140,7 @@ class Stepper:
         self._head, self._head_weights, self._words = head, weights, words
 
     def _embedded(self, tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R T D"]:
-        x = self._plan.positions.embed(self._plan.embedding(tokens), memory.where(tokens.shape[1]))
+        x = self._plan.positions.embed(self._embedding(tokens), memory.where(tokens.shape[1]))
         need(x.dtype == torch.float32 and x.is_contiguous() and x.shape[2] == self._plan.width)
         return x
 
@@ -149,8 +150,7 @@ class Stepper:
         rows, more = row_table(memory, claim, steps), {at.STEPS: steps}
         memory.advance(steps)
         if steps >= TOGETHER and claim.apart is None and claim.seen is None:
-            heads = self._plan.shape.heads
-            more[at.TILED] = at.positions_at_once(heads.all // heads.groups, span_of(rows))
+            more[at.TILED] = tile_of(self._plan, rows)
         return self._run(x.flatten(0, 1), rows, words, more)
 
     def _run(

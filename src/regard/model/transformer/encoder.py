@@ -1,5 +1,6 @@
 """Transformer encoder."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from annotated_doc import Doc
@@ -18,6 +19,9 @@ from regard.model.residual import Residual
 from regard.model.stack import Encoded, Encoder, blank
 from regard.model.transformer.layer import Kit, TransformerLayer
 from regard.recipe import Part, choose
+
+Reader = Callable[[Tensor, int], Tensor | None]
+"""What so many first layers make of rows that see all of their own, by other means than torch's; None: it cannot."""
 
 
 class TransformerEncoder(Encoder):
@@ -55,6 +59,7 @@ class TransformerEncoder(Encoder):
         )
         self.close = kit.closing(width)
         self.read: int | None = None
+        self.lent: Reader | None = None
 
     def lay_out(self, grid: Grid, read: int | None = None) -> None:
         self.positions.lay_out(grid)
@@ -64,8 +69,13 @@ class TransformerEncoder(Encoder):
         where = Places(self.positions, whereabouts(mask, 0, x.shape[1]))
         x = dropped(where.embed(x), self.dropout, self.training)
         seen = self.pattern & mask.padded(mask.key_lengths)
-        for number, layer in enumerate(self.layers, 1):
-            x = layer(x, seen, where, read=self.read if number == len(self.layers) else None)
+        last, first = len(self.layers) - 1, 0
+        if self.lent is not None and not self.training and seen.hides_nothing:
+            count = len(self.layers) if self.read is None else last
+            found = self.lent(x, count)
+            x, first = (x, 0) if found is None else (found, count)
+        for number in range(first, len(self.layers)):
+            x = self.layers[number](x, seen, where, read=self.read if number == last else None)
         return Encoded(blank(self.close(x), mask.key_lengths), mask.key_lengths)
 
 

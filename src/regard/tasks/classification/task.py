@@ -10,6 +10,7 @@ from regard.datasets.data import Report, Split
 from regard.datasets.images import Images
 from regard.datasets.images.asked import Given
 from regard.datasets.images.fit import fitting
+from regard.decoding.compiled.images import lend
 from regard.errors import InputError
 from regard.listener import Listener
 from regard.looking.scene import Scene
@@ -148,7 +149,10 @@ class Classification(Task):
     # --- use --------------------------------------------------------------------------------------------------------
 
     def answerer(self, model: ImageClassifier, quick: bool = False) -> Classifier:
-        return Classifier(model if quick else folded(model), self.facts)
+        if not quick:
+            model = folded(model)
+            lend(model)
+        return Classifier(model, self.facts)
 
     def scene(self, answerer: Classifier, text: Given, target: str = "", tokens: int = 0) -> Scene:
         """`text` names an image, or is one; `target` is a class, if not the likeliest."""

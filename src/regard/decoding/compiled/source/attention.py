@@ -250,41 +250,20 @@ def attend(call, past, number, head, scratch, noted):
 
 
 @njit(**FAST)
-def attend_all(asked, scale, keys, values, stride, stop, width, out, scratch, following):
-    """All keys are seen, and none is written; addresses. The next head's keys lie so many bytes behind these values."""
-    query, own_query, noting = floats(asked), floats(scratch), scratch + 8 * width
-    for j in range(width):
-        own_query[j] = query[j] * scale
-    nothing, mixed = stop - stop, floats(out)
-    score(noting, nothing, scratch, keys, stride, nothing, stop, width, values - keys)
-    total = weigh_few(noting, stop)
-    for j in range(width):
-        mixed[j] = ZERO
-    mix(out, noting, nothing, values, stride, nothing, stop, stop, width, following)
-    divide(mixed, total, width)
-
-
-@njit(**FAST)
 def attend_source(call, past, number, head, scratch):
-    """Cross-attention of one head to what was read of the source."""
+    """Cross-attention of one head to what was read of the source: all of it is seen, and nothing is written."""
     heads, width = call[at.CROSS_HEADS], call[at.CROSS_HEAD_WIDTH]
     row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
     group, own = head // (heads // call[at.CROSS_GROUPS]), 4 * (number * heads + head) * width
     place = 4 * (row[at.SOURCE] * past[at.SOURCE_ROW_STRIDE] + group * past[at.SOURCE_HEAD_STRIDE])
     keys, values, stride = past[at.SOURCE_KEYS] + place, past[at.SOURCE_VALUES] + place, past[at.SOURCE_STRIDE]
-    asked, scale = call[at.ASKED] + own, floats(call[at.NUMBERS])[at.CROSS_SCALE]
-    length, following = row[at.SOURCE_LENGTH], keys - values + 4 * past[at.SOURCE_HEAD_STRIDE]
-    attend_all(asked, scale, keys, values, stride, length, width, call[at.MIXED] + own, scratch, following)
-
-
-@njit(**FAST)
-def attend_around(call, number, head, scratch):
-    """Self-attention of one head to all rows of its sentence, as an encoder has it; nothing is kept."""
-    heads, groups, width = call[at.HEADS], call[at.GROUPS], call[at.HEAD_WIDTH]
-    row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
-    stride, group = (heads + 2 * groups) * width, head // (heads // groups)
-    asked, scale = call[at.ASKED] + 4 * (number * stride + head * width), floats(call[at.NUMBERS])[at.SCALE]
-    keys = call[at.ASKED] + 4 * (row[at.LOW] * stride + (heads + group) * width)
-    values, out = keys + 4 * groups * width, call[at.MIXED] + 4 * (number * heads + head) * width
-    length, following = row[at.STOP] - row[at.LOW], keys - values
-    attend_all(asked, scale, keys, values, stride, length, width, out, scratch, following)
+    query, own_query, scale = floats(call[at.ASKED] + own), floats(scratch), floats(call[at.NUMBERS])[at.CROSS_SCALE]
+    nothing, noting, stop, out = call[at.NOTHING], scratch + 8 * width, row[at.SOURCE_LENGTH], call[at.MIXED] + own
+    mixed = floats(out)
+    for j in range(width):
+        own_query[j], mixed[j] = query[j] * scale, ZERO
+    score(noting, nothing, scratch, keys, stride, nothing, stop, width, values - keys)
+    total = weigh_few(noting, stop)
+    following = keys - values + 4 * past[at.SOURCE_HEAD_STRIDE]
+    mix(out, noting, nothing, values, stride, nothing, stop, stop, width, following)
+    divide(mixed, total, width)

@@ -6,7 +6,7 @@ Every thread runs it; they share each phase's pieces.
 from numba import njit
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.source.attention import attend, attend_around, attend_source, note_own
+from regard.decoding.compiled.source.attention import attend, attend_source, note_own
 from regard.decoding.compiled.source.experts import expand, gather, route
 from regard.decoding.compiled.source.functions import activate
 from regard.decoding.compiled.source.norms import norm
@@ -14,7 +14,7 @@ from regard.decoding.compiled.source.products import laid, multiply, wide
 from regard.decoding.compiled.source.rank import rank
 from regard.decoding.compiled.source.search import choosing, ranking
 from regard.decoding.compiled.source.sharing import bounds, counters, cut, done, take, wait
-from regard.decoding.compiled.source.together import attend_together, make_ready
+from regard.decoding.compiled.source.together import attend_all_together, attend_together, make_ready
 from regard.decoding.compiled.source.words import FAST, floats, whole
 
 
@@ -81,8 +81,7 @@ def asking(call, phase, layer, scratch, source):
 def looking(call, phase, past, scratch, source):
     """All heads of all rows. Where rows are positions of one line, each sees those before it: heads that share keys
     are one piece then, which goes through the positions in their order. Where hypotheses see lines of their own, a row
-    is one piece: what it sees is the same for all heads. Where nothing is remembered, rows are those of sentences that
-    are read, and see all of their own."""
+    is one piece: what it sees is the same for all heads."""
     counter, heads = counters(call, phase), call[at.CROSS_HEADS] if source > 0 else call[at.HEADS]
     steps, table, share = call[at.STEPS], whole(past), heads // call[at.GROUPS]
     lines, own = steps > 1 and source == 0, source == 0 and whole(call[at.ROW_TABLE])[at.SEEN] != 0
@@ -98,8 +97,6 @@ def looking(call, phase, past, scratch, source):
             noted = note_own(call, piece, scratch)
             for head in range(heads):
                 attend(call, table, piece, head, scratch, noted)
-        elif call[at.PAST_TABLE] == 0:
-            attend_around(call, piece // heads, piece % heads, scratch)
         elif source > 0:
             attend_source(call, table, piece // heads, piece % heads, scratch)
         else:
@@ -130,6 +127,22 @@ def looking_together(call, phase, past, scratch):
         done(counter)
         piece = take(counter)
     wait(counter, tiles * each)
+
+
+@njit(**FAST)
+def looking_around(call, phase, scratch):
+    """All positions of sentences or images that are read, a tile of one of them at a time; nothing is remembered."""
+    counter, groups, tile = counters(call, phase), call[at.GROUPS], call[at.TILED]
+    pieces = call[at.ROWS] * groups
+    piece = take(counter)
+    while piece < pieces:
+        number = piece // groups
+        row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
+        if (number - row[at.LOW]) % tile == 0:  # or it is in the tile of another
+            attend_all_together(call, number, min(tile, row[at.STOP] - number), piece % groups, scratch)
+        done(counter)
+        piece = take(counter)
+    wait(counter, pieces)
 
 
 @njit(**FAST)
@@ -233,7 +246,9 @@ def through(call, phase, scratch):
         layer = call[at.LAYER_TABLE] + 8 * number * at.LAYER_SIZE
         past = call[at.PAST_TABLE] + 8 * number * at.PAST_SIZE
         asking(call, phase, layer, scratch, nothing)
-        if call[at.TILED] > 0:
+        if call[at.PAST_TABLE] == 0:
+            looking_around(call, phase + 11, scratch)
+        elif call[at.TILED] > 0:
             looking_together(call, phase + 11, past, scratch)
         else:
             looking(call, phase + 1, past, scratch, nothing)

@@ -1,4 +1,4 @@
-"""Positions of a row that look back together, as those of a prompt do: softmax(Q Kᵀ) V by the products of panels.
+"""Positions that look together, as those of a prompt, a sentence or an image do: softmax(Q Kᵀ) V by panels.
 
 Keys are packed once for the positions of a tile and all heads that share them; values are read as they lie. What a
 position may not see is scored with the rest and weighs exactly nothing.
@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.source.attention import divide, keep, turn, weigh
+from regard.decoding.compiled.source.attention import divide, keep, turn, weigh, weigh_few
 from regard.decoding.compiled.source.packed import AT_ONCE, add_up, copy_edge, edge_room
 from regard.decoding.compiled.source.panels import PANEL
 from regard.decoding.compiled.source.passing import bias_room, turn_lines
@@ -75,18 +75,19 @@ def weigh_row(row, low, columns, scores, slope):
 
 
 @njit(**FAST)
-def score_tile(call, past, number, count, group, low, columns, stride, scratch):
-    """Scores of some positions and all heads that share keys, a panel of keys at a time."""
+def score_tile(call, keys, between, number, count, group, columns, seen, stride, scratch):
+    """Scores of some positions and all heads that share keys, a panel of keys at a time.
+
+    Keys are so many numbers apart; of the columns the first position has `seen` so many, each further one one more.
+    """
     heads, groups, width = call[at.HEADS], call[at.GROUPS], call[at.HEAD_WIDTH]
     panel, _, scores = lines_of(call, scratch)
-    row, share, nothing = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE), heads // groups, call[at.NOTHING]
+    share, nothing = heads // groups, call[at.NOTHING]
     bias, apart, line = bias_room(), 4 * PANEL, 4 * (heads + 2 * groups) * width
     clear(bias)
-    keys = past[at.KEYS] + 4 * (row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE])
     for key in range(0, columns, PANEL):
-        place = keys + 4 * (low + key) * past[at.STRIDE]
-        turn_lines(place, past[at.STRIDE], min(PANEL, columns - key), width, panel)
-        begin = max(0, key + 1 - seen_by(row, low)) // AT_ONCE * AT_ONCE  # those before see none of these keys
+        turn_lines(keys + 4 * key * between, between, min(PANEL, columns - key), width, panel)
+        begin = max(0, key + 1 - seen) // AT_ONCE * AT_ONCE  # those before see none of these keys
         for head in range(share):
             asked = call[at.ASKED] + number * line + 4 * (group * share + head) * width
             out = scores + 4 * (head * count * stride + key)
@@ -96,27 +97,25 @@ def score_tile(call, past, number, count, group, low, columns, stride, scratch):
 
 
 @njit(**FAST)
-def mix_head(call, past, values, number, count, head, low, stride, scores, scratch):
-    """Values weighed for some positions of one head, a panel of their columns at a time."""
+def mix_head(call, values, between, number, count, head, columns, seen, stride, scores, scratch):
+    """Values weighed for some positions of one head, a panel of their columns at a time; they are so far apart."""
     heads, width, nothing, edge = call[at.HEADS], call[at.HEAD_WIDTH], call[at.NOTHING], edge_room()
     _, panel, _ = lines_of(call, scratch)
     bias = bias_room()
     clear(bias)
     out, apart = call[at.MIXED] + 4 * (number * heads + head) * width, 4 * heads * width
-    last = whole(call[at.ROW_TABLE] + 8 * (number + count - 1) * at.ROW_SIZE)
     for column in range(0, width, PANEL):
-        given, between, wide = values + 4 * column, 4 * past[at.STRIDE], min(PANEL, width - column)
+        given, gap, wide = values + 4 * column, 4 * between, min(PANEL, width - column)
         if wide < PANEL:
-            copy_values(given, past[at.STRIDE], wide, seen_by(last, low), panel)
-            given, between = panel, 4 * PANEL
+            copy_values(given, between, wide, columns, panel)
+            given, gap = panel, 4 * PANEL
         for first in range(0, count, AT_ONCE):
             here = min(AT_ONCE, count - first)
-            row = whole(call[at.ROW_TABLE] + 8 * (number + first + here - 1) * at.ROW_SIZE)
-            x, to, size = scores + 4 * first * stride, out + first * apart, seen_by(row, low)
+            x, to, size = scores + 4 * first * stride, out + first * apart, min(columns, seen + first + here - 1)
             if wide == PANEL:
-                add_up(given, between, nothing, bias, x, 4 * stride, here, size, to + 4 * column, apart, nothing)
+                add_up(given, gap, nothing, bias, x, 4 * stride, here, size, to + 4 * column, apart, nothing)
             else:
-                add_up(given, between, nothing, bias, x, 4 * stride, here, size, edge, 4 * PANEL, nothing)
+                add_up(given, gap, nothing, bias, x, 4 * stride, here, size, edge, 4 * PANEL, nothing)
                 copy_edge(edge, here, column, column, width, to, heads * width, nothing)
 
 
@@ -134,13 +133,14 @@ def attend_together(call, past, number, count, group, scratch):
     """Self-attention of some positions that follow each other, for all heads that share keys and values."""
     heads, width = call[at.HEADS], call[at.HEAD_WIDTH]
     row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
-    last = whole(call[at.ROW_TABLE] + 8 * (number + count - 1) * at.ROW_SIZE)
-    low, share = row[at.LOW], heads // call[at.GROUPS]
-    columns = seen_by(last, low)
+    low, share, between = row[at.LOW], heads // call[at.GROUPS], past[at.STRIDE]
+    seen = seen_by(row, low)
+    columns = seen + count - 1
     stride = (columns + PANEL - 1) // PANEL * PANEL
-    score_tile(call, past, number, count, group, low, columns, stride, scratch)
+    place = row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE] + low * between
+    keys, values = past[at.KEYS] + 4 * place, past[at.VALUES] + 4 * place
+    score_tile(call, keys, between, number, count, group, columns, seen, stride, scratch)
     _, _, scores = lines_of(call, scratch)
-    place = row[at.PLACE] * past[at.ROW_STRIDE] + group * past[at.HEAD_STRIDE] + low * past[at.STRIDE]
     held = totals_room()
     totals = floats(held)
     for head in range(group * share, (group + 1) * share):
@@ -149,6 +149,32 @@ def attend_together(call, past, number, count, group, scratch):
         for i in range(count):
             seeing = whole(call[at.ROW_TABLE] + 8 * (number + i) * at.ROW_SIZE)
             totals[i] = weigh_row(seeing, low, columns, these + 4 * i * stride, slope)
-        mix_head(call, past, past[at.VALUES] + 4 * place, number, count, head, low, stride, these, scratch)
+        mix_head(call, values, between, number, count, head, columns, seen, stride, these, scratch)
+        for i in range(count):
+            divide(floats(call[at.MIXED] + 4 * ((number + i) * heads + head) * width), totals[i], width)
+
+
+@njit(**FAST)
+def attend_all_together(call, number, count, group, scratch):
+    """Self-attention of some positions of a sentence or an image, each of which sees all; nothing is kept."""
+    heads, groups, width = call[at.HEADS], call[at.GROUPS], call[at.HEAD_WIDTH]
+    row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
+    share, between, columns = heads // groups, (heads + 2 * groups) * width, row[at.STOP] - row[at.LOW]
+    stride, scale = (columns + PANEL - 1) // PANEL * PANEL, floats(call[at.NUMBERS])[at.SCALE]
+    keys = call[at.ASKED] + 4 * (row[at.LOW] * between + (heads + group) * width)
+    values = keys + 4 * groups * width
+    for i in range(count):
+        queries = floats(call[at.ASKED] + 4 * ((number + i) * between + group * share * width))
+        for j in range(share * width):
+            queries[j] *= scale
+    score_tile(call, keys, between, number, count, group, columns, columns, stride, scratch)
+    _, _, scores = lines_of(call, scratch)
+    held = totals_room()
+    totals = floats(held)
+    for head in range(group * share, (group + 1) * share):
+        these = scores + 4 * (head - group * share) * count * stride
+        for i in range(count):
+            totals[i] = weigh_few(these + 4 * i * stride, columns)
+        mix_head(call, values, between, number, count, head, columns, columns, stride, these, scratch)
         for i in range(count):
             divide(floats(call[at.MIXED] + 4 * ((number + i) * heads + head) * width), totals[i], width)
