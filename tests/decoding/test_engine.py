@@ -134,6 +134,14 @@ def test_tokens_come_as_they_are_written() -> None:
     assert started < max(at for at, event in enumerate(rest) if event.place == 2)
 
 
+def test_no_more_rows_than_there_is_room_for_take_a_step() -> None:
+    """Also where those who wait join others that are not done."""
+    table = Table.random(3, 9)
+    requests = [Request([BEGIN], [at], 2 + 2 * (at % 2)) for at in range(9)]
+    assert len(Engine(table, Greedy(min_length=LONGEST), rows=4, **MARKS).write(requests)) == 9
+    assert max(table.asked) == 4
+
+
 @pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3)], ids=["greedy", "beam"])
 def test_requests_may_come_at_any_time(search: Search) -> None:
     model, given = translator("transformer"), requests(rows=9)

@@ -18,8 +18,10 @@ from regard.decoding.engine import Engine
 from regard.decoding.prefixes import LEAST, numbered, shared
 from regard.decoding.reading import BLOCK
 from regard.decoding.request import Request
+from regard.decoding.runner import Runner
 from regard.decoding.sample import Greedy, Sample
 from regard.decoding.search import Search
+from regard.decoding.workers import stepped
 
 MARKS: dict[str, Any] = {"stop_tokens": {END}, "forbidden": {PAD, BEGIN}}
 SEARCHES: dict[str, Search] = {"greedy": Greedy(min_length=4), "sample": Sample(seed=3), "beam": Beam(beam_size=3)}
@@ -98,6 +100,32 @@ def test_with_a_draft_too(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Engine(large, Greedy(min_length=6), draft=Draft(model("gru"), 2), **MARKS).write(given)
     assert lines(found) == lines(wanted)
     assert count.read < sum(len(request.prompt) for request in given)
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+def test_prompts_that_are_alike_to_the_end_go_on_apart(search: Search) -> None:
+    prompt = [BEGIN, *some_tokens(5, 1)]
+    given = [Request([*prompt, last], None, 5, number) for number, last in enumerate((3, 4, 3, 4, 4))]
+    large = model("rotary")
+    wanted = [found for request in given for found in Engine(large, search, **MARKS).write([request])]
+    assert lines(Engine(large, search, **MARKS).write(given)) == lines(wanted)
+
+
+def test_a_beginning_is_forgotten_when_the_last_has_begun() -> None:
+    """Those that are alike to the end count one by one, too."""
+    prompt = [BEGIN, *some_tokens(40, 1)]
+    given = numbered([Request([*prompt, last], None, 2) for last in (3, 3, 4, 5)])
+    engine = Engine(model("rotary"), Greedy(), rows=4, **MARKS)
+    assert list(stepped(Runner(engine._job, 4), given))
+    assert [each.prefix is not None and each.prefix._memory is None for each in given] == [True] * 4
+
+
+def test_the_first_to_read_a_beginning_saves_nothing() -> None:
+    """20 tokens for three save 40: more than 35 for two of them do, and less than 45."""
+    short = tuple(some_tokens(20, 5))
+    for more, wanted in ((15, {20: [0, 1, 2]}), (25, {20 + 25: [0, 1]})):
+        prompts = [(*short, *[3] * more, 4), (*short, *[3] * more, 5), (*short, 4)]
+        assert {len(prefix): sorted(places) for prefix, places in shared(prompts)} == wanted
 
 
 def test_the_beginnings_that_save_most_are_taken() -> None:

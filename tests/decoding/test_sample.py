@@ -227,6 +227,22 @@ def test_the_share_is_the_smallest_that_is_large_enough(seed: int, top_p: float)
         assert not (row[~chosen] > least).any()
 
 
+def test_what_lies_on_a_border_is_the_same_for_all() -> None:
+    """A share that is just reached is enough; who has just the chance that is asked for is in question."""
+    logits = torch.tensor([[0.0, 0.0, 0.0, 0.0, -torch.inf]])  # four quarters
+    assert (Sample(top_p=0.5).narrow(logits) > 0).sum() == 2
+    assert (Sample(min_p=1.0).narrow(logits) > 0).tolist() == [[True] * 4 + [False]]
+
+
+def test_the_next_seed_does_not_draw_what_the_next_request_drew() -> None:
+    """Or texts of several seeds would be the same ones again, a place further."""
+    one, other = (
+        lines(Table.random(1).write(Sample(temperature=3.0, seed=seed), [LONGEST] * 9, [0] * 9, numbers=range(9)))
+        for seed in (1, 2)
+    )
+    assert one[1:] != other[:-1]
+
+
 def test_no_mark_is_drawn_however_likely() -> None:
     found = drawn(Sample(), 200, LOGITS + torch.tensor([50.0, 50.0] + [0.0] * 8))
     assert found[[PAD, BEGIN]].sum() == 0

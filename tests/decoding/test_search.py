@@ -257,6 +257,12 @@ def test_a_wide_beam_with_a_list_finds_all_lines_of_listed_words(no_repeat: int)
     assert sorted(each.tokens for each in found) == sorted(wanted)
 
 
+def test_a_text_can_end_whatever_the_list_has() -> None:
+    choice = Choice(nn.Linear(1, 9), {END, 7}, {PAD}, torch.tensor([5, 3]))
+    assert choice.tokens(torch.arange(4)).tolist() == [END, 3, 5, 7]
+    assert choice.tokens(choice.stops).tolist() == [END, 7]
+
+
 def test_columns_are_words_and_words_columns() -> None:
     listed, whole = (Choice(nn.Linear(4, WIDE), {END}, {PAD, BEGIN}, words) for words in (SHORTLIST, None))
     assert listed.tokens(torch.tensor([[2, 5], [3, 4]])).tolist() == [[2, 8], [3, 5]]

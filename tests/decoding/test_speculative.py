@@ -10,7 +10,9 @@ import torch
 from chances import BEGIN, END, PAD, WIDTH, WORDS, _opinionated, unchecked
 
 from regard.decoding.beam import Beam
-from regard.decoding.draft import MOST, Draft
+from regard.decoding.choice import Choice
+from regard.decoding.compiled.steps import CompiledSteps
+from regard.decoding.draft import MOST, Draft, Guesser
 from regard.decoding.engine import Engine
 from regard.decoding.request import Drafted, Finished, Hypothesis, Request, Token
 from regard.decoding.sample import Greedy, Sample
@@ -202,6 +204,17 @@ def test_two_that_are_the_same_always_agree() -> None:
     chances = torch.tensor([[0.25, 0.75, 0.0], [0.0, 0.5, 0.5]])
     for number, guess in product([0.0, 0.5, 1 - 2**-24], [0, 1]):
         assert judged(chances, [chances[0]], [guess], torch.tensor([number, 0.0])) == (1, 1)
+
+
+def test_how_many_are_guessed_next() -> None:
+    """One more after all were right, up to the most; else one less, or as many as were right if that is more."""
+    large, cpu = model("transformer"), torch.device("cpu")
+    steps, choice = CompiledSteps(large, cpu), Choice(large.head, {END}, {PAD, BEGIN})
+    guesser, now = Guesser(Draft(large), steps, Greedy(), choice, cpu), list[int]()
+    for guessed, stood in ((4, 4), (5, 5), (6, 6), (7, 7), (8, 8), (8, 0), (7, 2), (3, 2), (0, 0)):
+        guesser.note(guessed, stood)
+        now.append(guesser._now)
+    assert now == [5, 6, 7, 8, 8, 7, 6, 5, 5]
 
 
 def test_nothing_is_written_behind_an_end_nor_past_a_limit() -> None:

@@ -88,6 +88,7 @@ def requests(writer: Any, count: int, seed: int = 0) -> list[Request]:
 def written(code: Code | None, asked: list[Request], engine: Engine) -> list[list[Hypothesis]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chosen, "MACHINE_CODE", Given(code))
+        engine._job.spare.clear()  # or compiled steps of the last texts would be taken, whatever is given
         return engine.write(asked)
 
 
@@ -196,14 +197,28 @@ def test_sentences_that_are_done_leave_and_the_others_go_on(code: Code, threads:
 def test_whoever_waits_is_let_in_when_few_are_left(code: Code) -> None:
     """Of eight slots one may be taken still; nobody waits for the longest."""
     writer = model()
-    asked = [Request([1], [5, 6, 7, 3], count) for count in (2, 3, 4, 5, 5, 5, 5, 30, 4, 4)]
+    asked = [Request([1], [5, 6, 7, 3], count) for count in (2, 3, 4, 5, 6, 7, 8, 30, 4, 4)]
     engine = Engine(writer, Greedy(), stop_tokens=[], rows=8)
     runner, order = Runner(engine._job, 8), list[int]()
     with pytest.MonkeyPatch.context() as patch, Leaps() as leaps:
         patch.setattr(chosen, "MACHINE_CODE", Given(code))
         order += [event.place for event in stepped(runner, numbered(asked)) if isinstance(event, Finished)]
     assert order == [0, 1, 2, 3, 4, 5, 6, 8, 9, 7]
-    assert leaps.taken[0] == 5
+    assert sum(leaps.taken[:2]) == 8
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=2, n_best=2)], ids=str)
+def test_whoever_joins_later_has_written_nothing_of_what_was_there(code: Code, search: Search) -> None:
+    """Beside one who has written much more, and who goes on with what it wrote."""
+    writer = model(positions="alibi")
+    asked = [Request([1], [5, 6, 7, 3][number % 3 :], count) for number, count in enumerate([4] * 7 + [40, 9, 9, 5])]
+    engine = Engine(writer, search, stop_tokens=[], rows=8 * search.hypotheses)
+    runner = Runner(engine._job, 8)
+    with pytest.MonkeyPatch.context() as patch, Leaps() as leaps:
+        patch.setattr(chosen, "MACHINE_CODE", Given(code))
+        done = {each.place: each.hypotheses for each in stepped(runner, numbered(asked)) if isinstance(each, Finished)}
+    assert leaps.taken[-2:] == [1, 31]  # the first step of those who join is theirs alone
+    same([done[place] for place in range(len(asked))], written(None, asked, engine))
 
 
 @few
@@ -265,6 +280,24 @@ def test_what_is_not_covered_goes_a_step_at_a_time(code: Code, search: Search) -
     assert not leaps.taken
 
 
+def test_a_text_halts_after_the_very_token_that_its_reader_says(code: Code) -> None:
+    """Nothing is written behind it, as several steps at once would."""
+    writer, seen = model(), list[int]()
+    engine = Engine(writer, Greedy(), stop_tokens=[])
+    asked = [Request([1], [5, 6, 3], 12, halted=lambda: len(seen) >= 4), Request([1], [5, 6, 3], 12)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chosen, "MACHINE_CODE", Given(code))
+        done = dict[int, Hypothesis]()
+        for event in engine.generate(asked):
+            if isinstance(event, Finished):
+                done[event.place] = event.hypotheses[0]
+            elif event.place == 0:
+                seen.append(event.token)
+    assert len(done[1].tokens) == 12
+    assert done[0].tokens == seen == done[1].tokens[: len(seen)]
+    assert len(seen) == 5  # it is asked before the last one is handed out
+
+
 def test_a_window_goes_a_step_at_a_time(code: Code) -> None:
     decoder = small("decoder", "transformer", pattern=small("pattern", "window"))
     writer = Case("seq2seq", small("model", "seq2seq", decoder=decoder)).build(3)
@@ -287,10 +320,11 @@ def test_whoever_wants_it_to_end_is_heard_between_two_calls(code: Code) -> None:
     assert leaps.taken == [chosen.STEPS] * 2
 
 
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=4)], ids=str)
 @pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
-def test_weights_that_are_no_numbers_are_told(code: Code, wrong: float) -> None:
+def test_weights_that_are_no_numbers_are_told(code: Code, wrong: float, search: Search) -> None:
     writer = model()
     with torch.no_grad():
         writer.head.weight[:] = wrong
     with pytest.raises(NoNumbersError, match="not numbers"):
-        written(code, [Request([1], [5, 3], 9)], Engine(writer, Beam(beam_size=4), stop_tokens=[2]))
+        written(code, [Request([1], [5, 3], 9)], Engine(writer, search, stop_tokens=[2]))
