@@ -204,7 +204,7 @@ def test_whoever_waits_is_let_in_when_few_are_left(code: Code) -> None:
         patch.setattr(chosen, "MACHINE_CODE", Given(code))
         order += [event.place for event in stepped(runner, numbered(asked)) if isinstance(event, Finished)]
     assert order == [0, 1, 2, 3, 4, 5, 6, 8, 9, 7]
-    assert sum(leaps.taken[:2]) == 8
+    assert leaps.taken[0] == 8
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=2, n_best=2)], ids=str)

@@ -46,8 +46,8 @@ class CompiledSteps:
 
     @property
     def compiled(self) -> bool:
-        """Whether any were."""
-        return self._stepper is not None
+        """Whether any are."""
+        return self._ready() is not None
 
     @property
     def hold(self) -> bool:
@@ -61,7 +61,7 @@ class CompiledSteps:
         """Let go of what was written last; whether any steps were compiled, which others may want to go on with."""
         if self._stepper is not None:
             self._stepper.forget()
-        return self.compiled
+        return self._stepper is not None
 
     def step(self, tokens: Int[Tensor, "R T"], memory: Memory, head: nn.Module) -> Float[Tensor, "N V"] | None:
         """The logits after each of a few more tokens in every row; None, and nothing done, where it is torch's turn."""
