@@ -2,10 +2,10 @@
 
 A Vision Transformer and a residual network of about as many parameters learn from more and more images, all for the
 same time on one thread: as many steps as fit into `--minutes` at the speed of each, which is measured once, with a
-schedule that ends there. Both then learn the same images with their pixels shuffled, all into one order: nothing that
-they show is lost, but neighbours are neighbours no more. Accuracy is that of the test images, which nothing was chosen
-by. Rows that are done (OUT/results.jsonl) are not done again, and one that was cut short is gone on with. At the end
-there are a table and curves (OUT/by-size.png). Needs an idle machine.
+schedule that ends there. Where asked (`--shuffled`), both learn the same images with their pixels shuffled, too, all
+into one order: nothing that they show is lost, but neighbours are neighbours no more. Accuracy is that of the test
+images, which nothing was chosen by. Rows that are done (OUT/results.jsonl) are not done again, and one that was cut
+short is gone on with. At the end there are a table and curves (OUT/by-size.png). Needs an idle machine.
 """
 
 import json
@@ -46,19 +46,20 @@ def main(
     images: Annotated[Path, typer.Argument(help="An archive or folder with train and test, CIFAR-10 say.")],
     out: Annotated[Path, typer.Argument(help="Where runs and results go.")],
     sizes: Annotated[str, typer.Option(help="Training images, of every class in proportion.")] = SIZES,
+    shuffled: Annotated[str, typer.Option(help="So many of them with shuffled pixels, too.")] = "",
     minutes: Annotated[float, typer.Option(min=0.01, help="For each row.")] = 15.0,
     seeds: Annotated[int, typer.Option(min=1)] = 1,
     abreast: Annotated[int, typer.Option(min=1, help="Rows at a time, a thread each.")] = 2,
 ) -> None:
     """Accuracy of both by the number of training images, in the same time."""
-    results, counts = Results(out), [int(size) for size in sizes.split(",")]
+    results, counts = Results(out), _numbers(sizes)
     base = [*ALIKE, f"data.train={images.resolve()}"]
     speeds = results.speeds({name: [*words, *base] for name, words in MODELS.items()})
     wanted = [
-        {"model": name, "images": count, "shuffled": shuffled, "seed": seed}
+        {"model": name, "images": count, "shuffled": mixed, "seed": seed}
         for seed in range(1, seeds + 1)
         for count in counts
-        for shuffled in (False, True)
+        for mixed in (False, True)[: 1 + (count in _numbers(shuffled))]
         for name in MODELS
     ]
     steps = {name: max(2, int(60 * minutes * each)) for name, each in speeds.items()}
@@ -66,6 +67,10 @@ def main(
     done = [row for row in results.rows() if "model" in row]
     _show(done)
     _draw(out / "by-size.png", done)
+
+
+def _numbers(said: str) -> list[int]:
+    return [int(number) for number in said.split(",") if number]
 
 
 def _trained(row: Row, base: list[str], out: Path, steps: int) -> Row:

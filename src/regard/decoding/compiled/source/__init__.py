@@ -18,7 +18,8 @@ heads       its innermost loops
 together    many positions of a row at once, as those of a prompt
 experts     which MLPs work on a row, and what they say together
 sharing     how threads share the work of a phase
-beam        a beam search between two steps
+search      a search between two steps
+encoder     sentences and images that are read: rows go by themselves from one look to the next
 step        one decoding step of a whole model, or one after another
 make        from here to a file
 """

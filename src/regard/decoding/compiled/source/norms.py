@@ -30,3 +30,10 @@ def norm(kind, x, out, rows, width, weight, bias, eps):
         else:
             for i in range(width):
                 out[start + i] = (x[start + i] - mean) * size * scale[i]
+
+
+@njit(**FAST)
+def put_norm(call, place, x, out, rows):
+    """norm(x), between addresses."""
+    eps = floats(call[at.NUMBERS])[at.EPS]
+    norm(call[at.NORM_KIND], floats(x), floats(out), rows, call[at.WIDTH], place[0], place[1], eps)

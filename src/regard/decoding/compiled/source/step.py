@@ -7,30 +7,16 @@ from numba import njit
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.attention import attend, attend_source, note_own
+from regard.decoding.compiled.source.encoder import by_themselves, encode, looking_around
 from regard.decoding.compiled.source.experts import expand, gather, route
 from regard.decoding.compiled.source.functions import activate
-from regard.decoding.compiled.source.norms import norm
+from regard.decoding.compiled.source.norms import put_norm
 from regard.decoding.compiled.source.products import laid, multiply, wide
 from regard.decoding.compiled.source.rank import rank
 from regard.decoding.compiled.source.search import choosing, ranking
 from regard.decoding.compiled.source.sharing import bounds, counters, cut, done, take, wait
-from regard.decoding.compiled.source.together import attend_all_together, attend_together, make_ready
-from regard.decoding.compiled.source.words import FAST, floats, whole
-
-
-@njit(**FAST)
-def put_norm(call, place, x, out, rows):
-    """norm(x), between addresses."""
-    eps = floats(call[at.NUMBERS])[at.EPS]
-    norm(call[at.NORM_KIND], floats(x), floats(out), rows, call[at.WIDTH], place[0], place[1], eps)
-
-
-@njit(**FAST)
-def copy(x, out, size):
-    """x, between addresses."""
-    read, written = floats(x), floats(out)
-    for i in range(size):
-        written[i] = read[i]
+from regard.decoding.compiled.source.together import attend_together, make_ready
+from regard.decoding.compiled.source.words import FAST, copy, floats, whole
 
 
 @njit(**FAST)
@@ -127,22 +113,6 @@ def looking_together(call, phase, past, scratch):
         done(counter)
         piece = take(counter)
     wait(counter, tiles * each)
-
-
-@njit(**FAST)
-def looking_around(call, phase, scratch):
-    """All positions of sentences or images that are read, a tile of one of them at a time; nothing is remembered."""
-    counter, groups, tile = counters(call, phase), call[at.GROUPS], call[at.TILED]
-    pieces = call[at.ROWS] * groups
-    piece = take(counter)
-    while piece < pieces:
-        number = piece // groups
-        row = whole(call[at.ROW_TABLE] + 8 * number * at.ROW_SIZE)
-        if (number - row[at.LOW]) % tile == 0:  # or it is in the tile of another
-            attend_all_together(call, number, min(tile, row[at.STOP] - number), piece % groups, scratch)
-        done(counter)
-        piece = take(counter)
-    wait(counter, pieces)
 
 
 @njit(**FAST)
@@ -281,6 +251,9 @@ def step(address, scratch):
     call = whole(address)
     if call[at.THREADS] == 0:
         rank(call)
+        return
+    if by_themselves(call):
+        encode(call, scratch)
         return
     phase, number, goes = call[at.NOTHING], call[at.NOTHING], True
     while goes:

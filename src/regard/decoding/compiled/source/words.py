@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -88,3 +88,11 @@ log = types.ExternalFunction("log", types.float64(types.float64))
 """Of a sum of chances: in double precision, so that its last place in single precision is right."""
 
 ZERO, ONE, TWO, HALF = (np.float32(number) for number in (0, 1, 2, 0.5))
+
+
+@njit(**FAST)
+def copy(x, out, size):
+    """x, between addresses."""
+    read, written = floats(x), floats(out)
+    for i in range(size):
+        written[i] = read[i]
