@@ -61,6 +61,7 @@ OTHERWISE: list[tuple[dict[str, Any], dict[str, Any], int]] = [
     ({}, {"pooling": "mean"}, 3),
     ({}, {"pooling": "distilled", "registers": 3}, 2),
     ({"residual": "post", "mlp": "swiglu"}, {"pooling": "mean"}, 3),
+    ({"residual": "none"}, {"pooling": "mean"}, 3),
     ({"attention": {"kind": "multihead", "heads": 6, "kv_heads": 2}, "norm": "rms"}, {}, 2),
     ({"positions": "sinusoidal"}, {"patch": 1}, 2),
     ({"attention": {"kind": "multihead", "heads": 1}}, {"width": 32, "patch": 2, "stem": "convolution"}, 2),
@@ -82,6 +83,23 @@ def test_what_torch_sees(
         lend(model)
         close(model(pixels()), wanted)
     assert read.layers == [layers]
+
+
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.usefixtures("threads")
+def test_an_image_is_read_alike_in_any_company(code: Code, int8: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether its patches are in a large piece, a small one or the last."""
+    Read(monkeypatch, code)
+    model, patches = classifier(), torch.randn(41, 15, 24)
+    if int8:
+        quantize(model)
+    reader = PatchReader(model.body.encoder)
+    before = patches.clone()
+    with torch.inference_mode():
+        together, alone = reader(patches, 3), [reader(few, 3) for few in patches.split(3)[:-1]]
+    assert torch.equal(patches, before)
+    assert together is not None
+    close(together[:39], torch.cat([each for each in alone if each is not None]))
 
 
 def test_eight_bits_are_nearer_than_torch_is(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:

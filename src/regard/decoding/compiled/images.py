@@ -52,6 +52,7 @@ class PatchReader:
                 need(plan.holds and not plan.hooked and not plan.weights.moved and plan.shape.mlp.experts == 0)
                 plan.pack()
                 need(plan.packed)
-                return caller.read(x.flatten(0, 1).contiguous(), [x.shape[1]] * len(x), AT_ONCE).view(x.shape)
+                own = x.flatten(0, 1).clone(memory_format=torch.contiguous_format)  # layers are written over it
+                return caller.read(own, [x.shape[1]] * len(x), AT_ONCE).view(x.shape)
         except NotCoveredError:
             return None

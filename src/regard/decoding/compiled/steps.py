@@ -19,7 +19,7 @@ SEVERAL = 16  # tokens of which some follow each other in a row: every one of th
 LEAST = 32  # tokens of a prompt's block: where a window lets so many be read at once, and no more, torch is as fast
 STEPS = 32  # of a search that are taken in one call at most, …
 AT_ONCE = 2**31  # … with so many products: some 50 ms, after which whoever waits for tokens or wants it to end is heard
-FEW = 8  # rows: fewer read the same weights, and take as long
+FEW, FEW_ROUNDED = 8, 2  # rows: fewer read the same weights, and take as long
 ROWS_ROUNDED = 8  # for a translator in eight bits, where the processor has no such products for four columns at once
 
 
@@ -35,6 +35,7 @@ class CompiledSteps:
     def __init__(self, model: Writer, device: torch.device) -> None:
         self.model = model
         self._most = most_rows(model.head) if device.type == "cpu" else 0
+        self._few = FEW_ROUNDED if isinstance(model.head, QuantizedLinear) else FEW
         self._stepper: Stepper | None = None
         self._reader: Reader | None = None
         self._reads = True
@@ -77,7 +78,7 @@ class CompiledSteps:
         stepper = self._ready() if len(tokens) <= self._most else None
         if stepper is None:
             return None
-        most = AT_ONCE // (stepper.products * max(len(tokens), FEW))
+        most = AT_ONCE // (stepper.products * max(len(tokens), self._few))
         steps = min(beams.left, STEPS, most) if len(beams.ages) > fewest else 1
         return stepper.leap(tokens, memory, beams, steps, fewest) if most > 1 else None
 
