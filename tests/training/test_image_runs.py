@@ -14,7 +14,10 @@ from test_parallel import slow, two
 from toyruns import FILES, fingerprint, killed, tensors, until, whole
 
 from regard.errors import FailedError, RecipeError
+from regard.model.menu import MENU as MODEL_MENU
+from regard.recipe import Recipe
 from regard.training.events import Event, Step, Validated
+from regard.training.menu import MENU
 
 
 @pytest.fixture(autouse=True)
@@ -162,6 +165,15 @@ def test_another_size_draws_its_positions_out_of_those_there_are(base: Path, tmp
 def test_another_size_of_patches_is_refused_with_a_remedy(base: Path, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="begin what does not fit anew: from.fresh=body"):
         begun(base, "model.body.patch=2", out=tmp_path / "new")
+
+
+@pytest.mark.parametrize("size", [0, -4, "abc", [16]])
+def test_a_size_that_cannot_be_is_refused_where_it_was_said(size: object, images: Path) -> None:
+    """The model has it from the task, also where nobody knows of tasks."""
+    asked = recipe(images, "vit", task={"size": size})
+    for menu in (MENU, MODEL_MENU):
+        with pytest.raises(RecipeError, match=r"^task.size"):
+            Recipe.check(asked, menu)
 
 
 def test_what_is_said_in_two_places_must_be_the_same(images: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +11,11 @@ from regard.commands.shown import Shown
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from regard.commands.asked import Asked as Line
     from regard.datasets.images.asked import Asked
+    from regard.datasets.images.asked import Read as Image
 
-    Read = tuple[str, NDArray[np.uint8]] | InputError
+    Read = Image | InputError
     """An image by its name, or why there is none."""
 
 TOGETHER = 64  # images that are read at a time, where so many are waiting
@@ -32,13 +29,14 @@ ImageNames = Annotated[
 
 def groups_read(typed: list[str] | None, verb: str) -> "Callable[[int], Iterator[list[Read]]]":
     """Some images at a time, at most so many as are said; what is wrong with typed names is said at once."""
+    from regard.datasets.images.asked import in_groups
+
     names = _names(typed or [], verb)
 
     def read(most: int) -> "Iterator[list[Read]]":
         for some in names:
             asked = (one for name in some for one in ([name] if isinstance(name, InputError) else _images(name)))
-            while group := list(islice(asked, min(TOGETHER, most))):
-                yield [_read(one) for one in group]
+            yield from in_groups(map(_read, asked), min(TOGETHER, most))
 
     return read
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from regard.pictures import check_ending, plain, sheet, write
 SHADES = " ░▒▓█"
 NOISY, NOISE = 16, 0.1  # copies of an image that gradients are the mean of, and what is added to them
 WIDE = 2.6  # of an image, in inches
+TITLE, CAPTION = 14, 17  # letters of an inch
 DRAWN = (16, 16)  # rows and columns in letters
 MOST = 2**22  # weights of one attention that are looked at: 2,048 patches
 
@@ -73,8 +75,8 @@ def draw_looks(
             if grid is not None:
                 weights = np.array(grid) / max(1e-12, float(np.max(grid)))
                 one.imshow(weights, cmap="inferno", alpha=0.75 * weights, vmin=0, vmax=1, extent=edges)
-            one.set_title(plain(name), fontsize=9)
-    figure.supxlabel(plain(first.about), fontsize=8)
+            one.set_title(fill(plain(name), int(wide * TITLE)), fontsize=9)
+    figure.supxlabel(fill(plain(first.about), int(wide * across * CAPTION)), fontsize=8)
     return write(figure, path, listener)
 
 

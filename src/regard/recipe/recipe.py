@@ -69,7 +69,7 @@ class Recipe:
         if "model" not in table:
             raise RecipeError(f"model: missing; choose one of {', '.join(menu.parts['model'])}")
         task = menu.lift("task", table["task"], table) if "task" in table and "task" in menu.slots else None
-        model = menu.order("model", _with_shared(table, menu), "model")
+        model = _ordered_model(table, menu)
         made = cls(table.get("name", name), table.get("about", ""), model)
         if "task" not in menu.slots:  # which other sections there are is not known here, only slips of the pen are
             for key in table:
@@ -142,15 +142,22 @@ def shown_size(size: Size) -> str:
     return " × ".join(f"{side:,}" for side in size) if isinstance(size, list) else f"{size:,}"
 
 
-def _with_shared(table: Mapping[str, Any], menu: Menu) -> Any:
-    """What a recipe says of its model, with what it says of images in [task] alone."""
+def _ordered_model(table: Mapping[str, Any], menu: Menu) -> Part[Any]:
+    """The model of a recipe, with what it says of images in [task] alone; what is wrong with that is said of [task]."""
     model, task = table["model"], table.get("task")
     said = {key: task[key] for key in SAID_ONCE if key in task} if isinstance(task, Mapping) else {}
     told = {"kind": model} if isinstance(model, str) else model
     kind = told.get("kind") if said and isinstance(told, Mapping) else None
     known = menu.slots["model"].parts.get(kind) if isinstance(kind, str) else None
     more = {} if known is None else {key: one for key, one in said.items() if key in known.model_fields}
-    return more | dict(told) if more else model
+    try:
+        return menu.order("model", more | dict(told) if more else model, "model")
+    except RecipeError as error:
+        place, _, what = str(error).partition(": ")
+        key = place.removeprefix("model.").partition("[")[0]
+        if key not in more or key in told:
+            raise
+        raise RecipeError(f"task{place.removeprefix('model')}: {what}") from None
 
 
 def recipes() -> dict[str, str]:

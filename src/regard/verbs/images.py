@@ -1,10 +1,9 @@
 """What is done with images: said what they show, and made whole."""
 
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 
-from regard.datasets.images.asked import Given
+from regard.datasets.images.asked import Given, in_groups
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.tasks.classification import Classified, Classifier
@@ -32,7 +31,7 @@ def classify(
     classifier = classifier_of(opened(run, device=device, int8=int8, listener=listener))
     pictures = None if show is None else Pictures(classifier, show)
     found: list[Classified] = []
-    while some := [(one.name, one.pixels()) for one in islice(rows, classifier.together)]:
+    for some in in_groups(((one.name, one.pixels()) for one in rows), classifier.together):
         names, pixels = [name for name, _ in some], [each for _, each in some]
         for one, each in zip(classifier.classify(pixels, names, top), pixels, strict=True):
             found.append(one)

@@ -184,7 +184,7 @@ def test_a_head_without_end_is_not_held(tmp_path: Path) -> None:
 
 
 def test_a_packed_archive_of_many_zeros_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.datasets.images.tars.MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr("regard.datasets.images.sources.MOST_UNPACKED", 1 << 20)
     path = tmp_path / "zeros.tar.gz"
     path.write_bytes(gzip.compress(Path(tarred(tmp_path / "z.tar", {"a/zeros.png": bytes(2 << 20)})).read_bytes()))
     with pytest.raises(InputError, match=r"GiB in it; unpack a part of it"):
@@ -311,3 +311,19 @@ def test_archives_may_not_be_pipes(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.tar")
     with pytest.raises(InputError, match=r"x.tar: a pipe, no plain file; write it to a file first"):
         ImageFolder(train=str(tmp_path / "x.tar")).survey(Heard())
+
+
+def test_files_that_lie_over_each_other_are_refused(tmp_path: Path) -> None:
+    """A list may name the same packed bytes as often as it likes."""
+    path = Path(zipped(tmp_path / "some.zip", {f"a/{n}.png": image(1) for n in range(8)}, zipfile.ZIP_STORED))
+    content = path.read_bytes()
+    lines = content.index(b"PK\x01\x02")
+    one = content[: content.index(b"PK\x03\x04", 4)]  # the first of the files, and the list of all of them
+    moved = bytearray(one + content[lines:])
+    moved[-6:-2] = struct.pack("<L", len(one))
+    for start in range(len(one), len(moved) - 22):
+        if moved[start : start + 4] == b"PK\x01\x02":
+            moved[start + 42 : start + 46] = bytes(4)
+    path.write_bytes(moved)
+    with pytest.raises(InputError, match="its files lie over each other"):
+        found(path)

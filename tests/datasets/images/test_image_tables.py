@@ -214,3 +214,11 @@ def test_tables_and_folders_go_together(tmp_path: Path) -> None:
     data = ImageFolder(train=[str(one), two], valid_share=0.0)
     assert data.classes == ["apple", "cherry", "pear", "plum"]
     assert data.report("train").kept == 10
+
+
+def test_a_line_that_is_no_text_says_so(folder: Path) -> None:
+    lines = [f"some/{n}.png,{'even' if n % 2 == 0 else 'odd'}".encode() for n in range(6)]
+    (folder / "t.csv").write_bytes(b"\n".join([b"file,label", *lines, b"some/0.png,caf\xe9"]))
+    report = Report()
+    assert len(found(folder / "t.csv", report=report)) == 6
+    assert "not UTF-8" in str(report)

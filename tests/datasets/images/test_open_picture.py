@@ -200,3 +200,18 @@ def test_spoilt_images_are_read_or_refused_and_nothing_else() -> None:
 def test_endings_are_those_of_images() -> None:
     assert {".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".ppm"} <= endings()
     assert not {".txt", ".eps", ".pdf", ".mpg", ".h5", ".zip", ""} & endings()
+
+
+@pytest.mark.parametrize(("mode", "seen"), [("RGB", RED), ("L", 77)])
+def test_a_colour_that_stands_for_nothing_is_white(mode: str, seen: Any) -> None:
+    """A PNG may say of one of its colours that it is not there."""
+    assert set(shown(written(Image.new(mode, (3, 2), seen), transparency=seen))) == {255}
+
+
+def test_a_jpeg_without_an_end_of_scans_is_refused() -> None:
+    """Each scan goes over all pixels again, and takes a hundred bytes of a file."""
+    whole = written(noisy(1), "JPEG", progressive=True)
+    last = whole.rindex(b"\xff\xda")
+    assert open_picture(whole).shape == (30, 40, 3)
+    with pytest.raises(UnreadError, match="over 100 scans"):
+        open_picture(whole[:-2] + 100 * whole[last:-2] + whole[-2:])

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,14 @@ from regard.errors import InputError
 
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".xz", ".bz2", ".parquet", ".csv", ".tsv")
+HELD = 2**26  # bytes of the pixels of some images: a photo of today has more, and is answered alone
 Given = str | Path | NDArray[np.uint8]
 """What an image is named by, or its pixels: rows, columns, and channels if there are several."""
+
+
+Read = tuple[str, NDArray[np.uint8]]
+"""An image by its name."""
+R = TypeVar("R", bound=Read | InputError)
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,19 @@ def asked_images(given: Iterable[object]) -> Iterator[Asked]:
             raise InputError(f"image {number}: wanted the name of an image or its pixels, given {type(one).__name__}")
 
 
+def in_groups(images: Iterable[R], most: int) -> Iterator[list[R]]:
+    """At most so many images at a time, and no more than can be held; each is read when its turn comes."""
+    group, held = list[R](), 0
+    for one in images:
+        group.append(one)
+        held += 0 if isinstance(one, InputError) else one[1].nbytes
+        if len(group) >= most or held > HELD:
+            yield group
+            group, held = [], 0
+    if group:
+        yield group
+
+
 def check_name(name: str) -> None:
     """Refuse what names no image, as far as a look at the name tells."""
     if not name.strip() or "\0" in name:
@@ -62,7 +82,7 @@ def named_images(name: str) -> Iterator[Asked]:
     path = place(name)
     if path.is_dir() or (path.suffix.lower() in ARCHIVES and path.is_file()):
         none = True
-        for source in find([str(path)], "image", "label", "images"):
+        for source in find([str(path)], "", None, "images"):
             for one in _inside(source):
                 none = False
                 yield one

@@ -1,5 +1,6 @@
 """From what users name to where their images stand: folders, archives, tables, patterns."""
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,10 +19,11 @@ from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
 
 TABLES = (".csv", ".tsv")
+ADDRESS = re.compile(r"(?:^|/)[a-z]{2,}:/", re.IGNORECASE)  # of the network, taken for the name of a file
 WANTED = "wanted is a folder with a folder for each class, a .zip or .tar of such, a .parquet or a .csv"
 
 
-def find(names: Sequence[str], image: str, label: str, key: str) -> list[Source]:
+def find(names: Sequence[str], image: str, label: str | None, key: str) -> list[Source]:
     """The sources of all names, in their order; `key` is where the names were said."""
     found = [source for name in names for path in _expanded(name) for source in _sources(path, image, label)]
     seen: set[Path] = set()
@@ -36,6 +38,8 @@ def _expanded(name: str) -> list[Path]:
     path = Path(name)
     if path.exists():
         return [path]
+    if ADDRESS.search(name):
+        raise InputError(f"{name}: nothing is fetched from the network; save the images first, and name their folder")
     if has_magic(name):
         found = matching(name)
         if not found:
@@ -46,7 +50,7 @@ def _expanded(name: str) -> list[Path]:
     raise InputError(f"{name}: no such folder or file" + (f"; did you mean {path.parent / close[0]}?" if close else ""))
 
 
-def _sources(path: Path, image: str, label: str) -> list[Source]:
+def _sources(path: Path, image: str, label: str | None) -> list[Source]:
     if path.is_dir():
         tables = sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
         return [Parquet(table, image, label, _split_of(table)) for table in tables] or [Tree(path)]

@@ -40,7 +40,7 @@ def note_classes(report: Report, counts: Mapping[str, int], split: Split) -> Non
     few, many = min(there, key=lambda label: there[label]), max(there, key=lambda label: there[label])
     least, most = there[few], there[many]
     if least == most:
-        report.notes.append(f"{len(there):,} classes of {most:,}")
+        report.notes.append(f"{len(there):,} {'class' if len(there) == 1 else 'classes'} of {most:,}")
     elif most < EVEN * least:
         report.notes.append(f"{len(there):,} classes of {least:,} to {most:,}")
     else:
@@ -65,7 +65,7 @@ def note_alike(labels: list[str]) -> list[str]:
     if not pairs:
         return []
     more = ", …" if len(pairs) > SHOWN else ""
-    return [f"{', '.join(pairs[:SHOWN])}{more} differ in case or spacing alone and are learnt as classes apart"]
+    return [f"{', '.join(pairs[:SHOWN])}{more} differ in case, spacing or coding alone and are learnt as classes apart"]
 
 
 def some(names: list[str]) -> str:

@@ -32,6 +32,7 @@ TURNS = {  # by what EXIF calls the orientation
 EMPTY, NO_IMAGE, BROKEN, HUGE = "empty", "no image", "broken", f"over {MOST_PIXELS // 10**6} million pixels"
 LARGE, ODD = f"over {MOST_BYTES >> 20} MiB", "of a kind of pixels that cannot be shown"
 CUT_OFF = "cut off"
+SCAN, MOST_SCANS = b"\xff\xda", 100  # each goes over all pixels once more, and takes a hundred bytes
 
 PixelArray = NDArray[np.uint8]
 
@@ -88,6 +89,8 @@ def _decoded(content: bytes, named: str) -> PixelArray:
             raise UnreadError(named, HUGE, f"{across:,} × {down:,}")
         if not across * down:
             raise UnreadError(named, EMPTY)
+        if image.format in ("JPEG", "MPO") and content.count(SCAN) > MOST_SCANS:
+            raise UnreadError(named, f"over {MOST_SCANS} scans")
         image.load()
         plain = _plain(_turned(image), named)
     pixels = np.array(plain)
@@ -119,7 +122,7 @@ def _turned(image: Image.Image) -> Image.Image:
 
 def _plain(image: Image.Image, named: str) -> Image.Image:
     """The same in red, green and blue, or in grey if it has no colours."""
-    if image.mode in ("RGB", "L"):
+    if image.mode in ("RGB", "L") and not image.has_transparency_data:
         return image
     if image.mode in ("I", "F") or image.mode.startswith("I;"):
         return Image.fromarray(_scaled(np.array(image), named))
@@ -145,7 +148,7 @@ def _is_grey(image: Image.Image) -> bool:
 def _scaled(numbers: NDArray[np.generic], named: str) -> PixelArray:
     """Brightness in more than 8 bits. What is white follows from the type or, where that does not say, from the
     numbers: the least of 1, 255 and 65,535 that holds them all, or else the largest of them, the least being black."""
-    bright = numbers.astype(np.float64)
+    bright = numbers.astype(np.float32)
     if not np.isfinite(bright).all():
         raise UnreadError(named, ODD, "numbers that are none")
     least, most = float(bright.min()), float(bright.max())
@@ -153,5 +156,7 @@ def _scaled(numbers: NDArray[np.generic], named: str) -> PixelArray:
     whites = (1.0, *whites) if numbers.dtype.kind == "f" else whites
     white = next((white for white in whites if least >= 0 and most <= white), None)
     if white is None:
-        bright, white = bright - least, most - least or 1.0
-    return np.rint(bright * (255 / white)).astype(np.uint8)
+        bright -= least
+        white = most - least or 1.0
+    bright *= 255 / white
+    return np.rint(bright, out=bright).astype(np.uint8)

@@ -12,6 +12,7 @@ from regard.datasets.lines import one_line
 from regard.errors import InputError
 
 MOST_NAMES, MOST_LETTERS, LONGEST = 1_500_000, 2**28, 1024  # an archive can name billions, and each without end
+MOST_UNPACKED = 64 << 30  # bytes of all that is in an archive
 FIRST = 3  # names of files passed over that are shown
 NOT_UTF8, OUTSIDE = "with a name that is not UTF-8", "with a name that leads out of its archive"
 LINK, NO_FILE = "a link in an archive, which is not followed", "in no plain file"
@@ -98,6 +99,12 @@ class Source(ABC):
 
 def _is_hidden(part: str) -> bool:
     return (part.startswith(".") and part != "..") or part == "__MACOSX"
+
+
+def check_unpacked(path: Path, size: int) -> None:
+    """Refuse to unpack without end."""
+    if size > MOST_UNPACKED:
+        raise InputError(f"{path}: more than {MOST_UNPACKED >> 30} GiB in it; unpack a part of it")
 
 
 def stamp(path: Path) -> list[int]:

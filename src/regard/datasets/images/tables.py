@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,14 @@ from regard.errors import InputError
 IMAGE = ("image", "img", "file", "file_name", "filename", "path", "image_path")
 LABEL = ("label", "labels", "class", "category", "target", "fine_label")
 NO_IMAGE, NOT_THERE = "without an image", "not there"
-TOGETHER = 8  # rows of a parquet file that are held at once
 MOST_GROUP = 2 << 30  # bytes of a group of such rows
 
 
 class FileTable(Source):
     """A .csv or .tsv: a file, named from where the table is, and what it shows. A column `split` says which split."""
 
-    def __init__(self, path: Path, image: str, label: str) -> None:
+    def __init__(self, path: Path, image: str, label: str | None) -> None:
+        """Where there is no `label`, nobody wants to know what images show."""
         super().__init__(path)
         self.asked = image, label
 
@@ -44,19 +44,21 @@ class FileTable(Source):
                 continue
             self.counted(number, "".join(cells))
             if isinstance(cells, str) or len(cells) <= max(image, label) or not cells[image].strip():
-                yield Entry(f"line {number}", number, bad=NO_IMAGE)
+                yield Entry(f"line {number}", number, bad=cells if isinstance(cells, str) else NO_IMAGE)
             else:
                 belongs = SPLIT_FOLDERS.get(cells[split].strip().casefold(), "other") if split < len(cells) else ""
-                yield Entry(cells[image].strip(), number, label=shown(cells[label].strip()), split=belongs)
+                shows = shown(cells[label].strip()) if label >= 0 else ""
+                yield Entry(cells[image].strip(), number, label=shows, split=belongs)
 
     def _columns(self, header: list[str]) -> tuple[int, int, int, bool]:
-        """Of the image, the label and the split, and whether they have names."""
-        image, label = _column(header, self.asked[0], IMAGE), _column(header, self.asked[1], LABEL)
+        """Of the image, the label (or -1) and the split, and whether they have names."""
+        image, label = _column(header, self.asked[0], IMAGE), _label_column(header, self.asked[1])
         folded = [name.casefold() for name in header]
         if image is not None and label is not None:
             return image, label, folded.index("split") if "split" in folded else len(header), True
-        if len(header) == 2 and not any(self.asked) and (self.path.parent / header[0]).is_file():
-            return 0, 1, 2, False
+        widths = (2,) if self.asked[1] is not None else (1, 2)
+        if len(header) in widths and not any(self.asked) and (self.path.parent / header[0]).is_file():
+            return 0, -1 if self.asked[1] is None else 1, len(header), False
         raise InputError(f"{self.path}: {_unclear(header, self.asked)}")
 
     def contents(self, wanted: Iterable[Entry]) -> Iterator[Content]:
@@ -71,7 +73,7 @@ class FileTable(Source):
 class Parquet(Source):
     """A table as Hugging Face datasets store images: a column of bytes, and one of labels, named in its head."""
 
-    def __init__(self, path: Path, image: str, label: str, split: Split | None = None) -> None:
+    def __init__(self, path: Path, image: str, label: str | None, split: Split | None = None) -> None:
         super().__init__(path)
         self.asked, self.split = (image, label), split or ""
 
@@ -81,26 +83,20 @@ class Parquet(Source):
 
     def entries(self) -> Iterator[Entry]:
         with self._open() as table:
-            image, label, named = self._columns(table)
-            columns = [label, f"{image}.path"] if named else [label]
-            names, number = _class_names(table.schema_arrow.metadata, label), 0
-            for batch in table.iter_batches(batch_size=4096, columns=columns):
-                paths = batch.column(image).field("path").to_pylist() if named else [None] * len(batch)
-                for shows, path in zip(batch.column(label).to_pylist(), paths, strict=True):
-                    number += 1
-                    called = f"row {number}" + (
-                        f" ({path[:LONGEST]})" if isinstance(path, str) and is_text(path) else ""
-                    )
-                    self.counted(number, called)
-                    yield Entry(called, number, label=_label(shows, names), split=self.split)
+            image, label, _, named = self._columns(table)
+            names = _class_names(table.schema_arrow.metadata, label)
+            for number, (shows, path) in enumerate(_facts(table, image if named else "", label), 1):
+                called = f"row {number}" + (f" ({path[:LONGEST]})" if isinstance(path, str) and is_text(path) else "")
+                self.counted(number, called)
+                yield Entry(called, number, label=_label(shows, names), split=self.split)
 
     def contents(self, wanted: Iterable[Entry]) -> Iterator[Content]:
         waiting = iter(wanted)
         entry, number = next(waiting, None), 0
         with self._open() as table:
-            image, _, named = self._columns(table)
-            for batch in table.iter_batches(batch_size=TOGETHER, columns=[f"{image}.bytes" if named else image]):
-                held = batch.column(0).field("bytes") if named else batch.column(0)
+            image, _, inside, _ = self._columns(table)
+            for batch in table.iter_batches(batch_size=1, columns=[f"{image}.bytes" if inside else image]):
+                held = batch.column(0).field("bytes") if inside else batch.column(0)
                 for value in held:
                     number += 1
                     if entry is None:
@@ -109,19 +105,19 @@ class Parquet(Source):
                         yield entry, _content(entry, value)
                         entry = next(waiting, None)
 
-    def _columns(self, table: Any) -> tuple[str, str, bool]:
-        """Of images and labels, and whether images have names beside their bytes."""
+    def _columns(self, table: Any) -> tuple[str, str, bool, bool]:
+        """Of images and labels (or nothing), whether bytes stand inside of it, and whether names stand beside them."""
         schema = table.schema_arrow
-        places = [_column(schema.names, asked, usual) for asked, usual in zip(self.asked, (IMAGE, LABEL), strict=True)]
-        if places[0] is None or places[1] is None:
+        place, shows = _column(schema.names, self.asked[0], IMAGE), _label_column(schema.names, self.asked[1])
+        if place is None or shows is None:
             raise InputError(f"{self.path}: {_unclear(schema.names, self.asked)}")
-        image, label = (schema.names[place] for place in places if place is not None)
+        image, label = schema.names[place], schema.names[shows] if shows >= 0 else ""
         kind = str(schema.field(image).type)
         if kind.startswith("struct") and "bytes: " in kind:
-            return image, label, "path: " in kind
+            return image, label, True, "path: " in kind
         if kind not in ("binary", "large_binary"):
             raise InputError(f"{self.path}: no images in the column {image!r} but {kind[:60]}; say data.image=NAME")
-        return image, label, False
+        return image, label, False, False
 
     @contextmanager
     def _open(self) -> Iterator[Any]:
@@ -151,11 +147,30 @@ def _column(names: Sequence[str], asked: str, usual: Sequence[str]) -> int | Non
     return next((folded.index(name) for name in ([asked.casefold()] if asked else usual) if name in folded), None)
 
 
-def _unclear(names: Sequence[str], asked: tuple[str, str]) -> str:
+def _label_column(names: Sequence[str], asked: str | None) -> int | None:
+    """The same of what images show; -1 where nobody wants to know."""
+    return -1 if asked is None else _column(names, asked, LABEL)
+
+
+def _unclear(names: Sequence[str], asked: tuple[str, str | None]) -> str:
     said = " and ".join(f"data.{key}={name}" for key, name in zip(("image", "label"), asked, strict=True) if name)
-    there = ", ".join(shown(name[:40]) for name in names[:12])
+    there = ", ".join(shown(name[:40]) for name in names[:12]) or "none"
+    if asked[1] is None:
+        return f"which column is the image is not clear; there are: {there}\ncall it {IMAGE[0]!r}"
     what = f"not the columns of {said}" if said else "which columns are image and label is not clear"
     return f"{what}; there are: {there}\nsay data.image=NAME data.label=NAME"
+
+
+def _facts(table: Any, named: str, label: str) -> Iterator[tuple[Any, Any]]:
+    """What each image of a parquet file shows, and its name in the column `named`; nothing of what is not there."""
+    columns = [*([label] if label else []), *([f"{named}.path"] if named else [])]
+    if not columns:
+        yield from repeat(("", None), table.metadata.num_rows)
+        return
+    for batch in table.iter_batches(batch_size=4096, columns=columns):
+        paths = batch.column(named).field("path").to_pylist() if named else repeat(None, len(batch))
+        labels = batch.column(label).to_pylist() if label else repeat("", len(batch))
+        yield from zip(labels, paths, strict=True)
 
 
 def _class_names(metadata: Any, label: str) -> list[str]:
@@ -173,7 +188,7 @@ def _label(shows: Any, names: list[str]) -> str:
 
 
 def _content(entry: Entry, value: Any) -> bytes | UnreadError:
-    content = value.as_py() if value.is_valid else None
-    if not isinstance(content, bytes):
+    if not value.is_valid or not hasattr(value, "as_buffer"):
         return UnreadError(entry.name, NO_IMAGE)
-    return content if len(content) <= MOST_BYTES else UnreadError(entry.name, LARGE)
+    content = value.as_buffer()
+    return content.to_pybytes() if content.size <= MOST_BYTES else UnreadError(entry.name, LARGE)

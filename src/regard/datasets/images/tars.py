@@ -9,13 +9,12 @@ from io import BufferedReader
 from typing import IO, Any, cast
 
 from regard.datasets.images.picture import CUT_OFF, LARGE, MOST_BYTES, UnreadError
-from regard.datasets.images.sources import LINK, NO_FILE, Content, Entry, Source
+from regard.datasets.images.sources import LINK, NO_FILE, Content, Entry, Source, check_unpacked
 from regard.datasets.lines import MAGIC
 from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
 
 MOST_HEAD = 1 << 20  # bytes of a name, or of what stands before one
-MOST_UNPACKED = 64 << 30
 DAMAGE = (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, RecursionError, ValueError)
 
 
@@ -29,8 +28,7 @@ class Tar(Source):
                 archive.members = []  # type: ignore[attr-defined]  # else all are held
                 number += 1
                 self.counted(number, member.name)
-                if member.offset_data + member.size > MOST_UNPACKED:
-                    raise InputError(f"{self.path}: more than {MOST_UNPACKED >> 30} GiB in it; unpack a part of it")
+                check_unpacked(self.path, member.offset_data + member.size)
                 if member.isdir():
                     self.saw_folder(member.name)
                     continue

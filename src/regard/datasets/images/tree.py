@@ -19,7 +19,13 @@ class Tree(Source):
         number, seen, waiting, linked = 0, set[tuple[int, int]](), [""], list[str]()
         while waiting or linked:
             folder = waiting.pop() if waiting else linked.pop(0)  # a folder goes by its own name first
-            inside = self._inside(folder, seen)
+            try:
+                inside = self._inside(folder, seen)
+            except OSError as error:
+                if not folder:
+                    raise InputError(f"{self.path}: cannot be looked into: {error.strerror or error}") from error
+                yield Entry(folder, bad=NOT_READ)
+                continue
             if inside is None:
                 yield Entry(folder, bad=CIRCLE)
                 continue
@@ -40,15 +46,12 @@ class Tree(Source):
     def _inside(self, folder: str, seen: set[tuple[int, int]]) -> "list[os.DirEntry[str]] | None":
         """Sorted; None for a folder that was read before."""
         path = self.path / folder
-        try:
-            facts = path.stat()
-            if (facts.st_dev, facts.st_ino) in seen:
-                return None
-            seen.add((facts.st_dev, facts.st_ino))
-            with os.scandir(path) as entries:
-                inside = sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be looked into: {error.strerror or error}") from error
+        facts = path.stat()
+        if (facts.st_dev, facts.st_ino) in seen:
+            return None
+        seen.add((facts.st_dev, facts.st_ino))
+        with os.scandir(path) as entries:
+            inside = sorted(entries, key=lambda entry: entry.name)
         if folder:
             self.saw_folder(folder)
         return inside

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from regard.datasets.images.picture import BROKEN, CUT_OFF, LARGE, MOST_BYTES, UnreadError
-from regard.datasets.images.sources import LINK, NO_FILE, Content, Entry, Source
+from regard.datasets.images.sources import LINK, NO_FILE, Content, Entry, Source, check_unpacked
 from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
 
@@ -53,11 +53,15 @@ class Zip(Source):
     def entries(self) -> Iterator[Entry]:
         with self._open() as file:
             place, end, _ = _directory(file)
-            number = 0
+            number = packed = unpacked = 0
             while place < end:
                 number += 1
                 line = _line(file, place)
                 self.counted(number, line.name)
+                packed, unpacked = packed + line.packed, unpacked + line.size
+                if packed > end:
+                    raise InputError(f"{self.path}: its files lie over each other")
+                check_unpacked(self.path, unpacked)
                 if line.name.endswith("/"):
                     self.saw_folder(line.name)
                 else:

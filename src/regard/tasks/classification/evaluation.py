@@ -17,6 +17,7 @@ from regard.pictures import picture_in
 from regard.tasks.classification.pictures import Mistake, draw_confusion, mistakes_sheet
 from regard.tasks.evaluation import Evaluation, Table
 
+TOP = 5  # classes that are named, of which one is to be right
 SHOWN = 12  # classes, and pairs of classes, that a table has
 WIDEST, DRAWN = 100, 1_000  # classes whose confusions are told to machines, and drawn
 
@@ -95,7 +96,7 @@ class ClassificationScores(Evaluation):
         rows = [
             ("images", f"{self.images:,}", speed),
             ("accuracy", f"{self.accuracy:.2f} %", f"± {self.error:.2f} by chance of the draw"),
-            ("among the top 5", f"{self.top5:.2f} %", ""),
+            *([("among the top 5", f"{self.top5:.2f} %", "")] if len(self.classes) > TOP else []),
             ("loss", figure("loss", self.loss), ""),
             ("calibration error", f"{self.calibration_error:.2f} %", self._sure()),
         ]

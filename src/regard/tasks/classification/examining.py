@@ -11,14 +11,13 @@ from torch import Tensor
 from regard.datasets.images.pixels import Pixels
 from regard.datasets.rows import Numbers
 from regard.tasks.classification.classifier import Classifier
-from regard.tasks.classification.evaluation import ClassificationScores
+from regard.tasks.classification.evaluation import TOP, ClassificationScores
 from regard.tasks.classification.pictures import Mistake
 from regard.tasks.task import Exam
 
 QUICK = 5_000  # images that are looked at in a quick exam
 BINS = 15  # of how sure a model is
 WORST = 24  # mistakes that are kept to be looked at
-TOP = 5
 
 
 def examined(classifier: Classifier, pixels: Pixels, exam: Exam) -> ClassificationScores | None:
