@@ -123,6 +123,29 @@ def test_every_operation_changes_the_images_it_is_chosen_for_alone(name: str, ch
     torch.testing.assert_close(found[1:2], once)  # alone as among others
 
 
+def test_an_operation_without_strength_changes_nothing() -> None:
+    pixels, none = images(2), torch.zeros(2)
+    for name, operation in OPERATIONS.items():
+        if name not in ("autocontrast", "equalize"):  # which have no strength
+            torch.testing.assert_close(operation(pixels, none), pixels, rtol=0, atol=1 / 255)
+
+
+def test_operations_across_leave_rows_as_they_are_and_those_down_columns() -> None:
+    rows, full = images(1, 1, 8, 1).expand(1, 1, 8, 8), torch.ones(1)
+    for name in ("shear", "move"):
+        across, down = OPERATIONS[f"{name} across"], OPERATIONS[f"{name} down"]
+        torch.testing.assert_close(across(rows, full), rows)
+        torch.testing.assert_close(down(rows.mT, full), rows.mT)
+        assert (across(rows.mT, full) - rows.mT).abs().max() > 0.1
+        assert (down(rows, full) - rows).abs().max() > 0.1
+
+
+def test_a_turn_at_full_strength_is_thirty_degrees() -> None:
+    pixels = images(1, 1, 8, 8)
+    expected = warped(pixels, turn(torch.tensor([torch.pi / 6])))
+    torch.testing.assert_close(OPERATIONS["turn"](pixels, torch.ones(1)), expected, rtol=0, atol=0.02)
+
+
 def test_operations_follow_one_another() -> None:
     pixels = images(1, 3, 8, 8)
     bright, solar = (list(OPERATIONS).index(name) for name in ("brightness", "solarize"))
@@ -146,6 +169,44 @@ def test_boxes_cover_their_share_and_stay_inside() -> None:
 def test_as_many_are_covered_as_are_to_be() -> None:
     covered = inside(coverings(1000, 0.3, (16, 16), chance(1)), (16, 16)).flatten(1).any(1).float().mean()
     assert covered == pytest.approx(0.3, abs=0.05)
+
+
+def test_coverings_have_the_sizes_and_shapes_of_random_erasing() -> None:
+    top, bottom, left, right = coverings(1000, 1.0, (128, 128), chance(1)).unbind(1)
+    whole = (top > 0) & (bottom < 128) & (left > 0) & (right < 128)  # not cut off at the edge
+    height, width = (bottom - top)[whole], (right - left)[whole]
+    share, form = height * width / 128**2, width / height
+    assert 0.015 < share.min() < 0.03
+    assert 0.28 < share.max() < 0.345
+    assert 0.28 < form.min() < 0.4
+    assert 2.5 < form.max() < 3.6
+
+
+def test_what_is_covered_has_the_mean_colour_of_its_own_image() -> None:
+    augmentation, pixels = Random(erase=1.0), images(6, 3, 16, 16)
+    drawn = augmentation.draw(6, (16, 16), chance(1)).each
+    covered = inside(drawn["covered"], (16, 16))
+    expected = torch.where(covered, pixels.mean((2, 3), keepdim=True), pixels)
+    torch.testing.assert_close(augmentation.vary(pixels, drawn), expected)
+
+
+def test_chance_goes_as_far_as_each_number_says() -> None:
+    drawn = Random(crop_padding=2, flip=0.2, colour=0.3, operations=2, magnitude=0.4).draw(1000, (8, 8), chance(1)).each
+    assert drawn["shift"].unique().tolist() == [-2, -1, 0, 1, 2]
+    assert drawn["mirrored"].float().mean() == pytest.approx(0.2, abs=0.05)
+    assert (drawn["colour"].amin(0) - 0.7).abs().max() < 0.01
+    assert (drawn["colour"].amax(0) - 1.3).abs().max() < 0.01
+    assert drawn["strengths"].min() == pytest.approx(-0.4, abs=0.01)
+    assert drawn["strengths"].max() == pytest.approx(0.4, abs=0.01)
+    assert drawn["operations"].unique().tolist() == list(range(len(OPERATIONS)))
+
+
+def test_colours_change_in_light_contrast_and_saturation() -> None:
+    augmentation, pixels = Random(colour=0.3), images()
+    drawn = augmentation.draw(5, (7, 11), chance(1)).each
+    light, apart, vivid = drawn["colour"].unbind(1)
+    expected = C.saturation(C.contrast(C.brightness(pixels, light), apart), vivid)
+    torch.testing.assert_close(augmentation.vary(pixels, drawn), expected)
 
 
 def test_nothing_is_done_unless_it_is_asked_for() -> None:
@@ -194,6 +255,16 @@ def test_cutmix_takes_a_rectangle_and_knows_its_size() -> None:
     assert set(found.unique().tolist()) == {0.0, 1.0}
     torch.testing.assert_close(share, 1 - found.mean((1, 2, 3)))
     assert share.std() > 0.1
+
+
+def test_shares_are_drawn_with_the_alpha_that_is_said() -> None:
+    """Beta(α, α) has a variance of 1 / (4 (2α + 1)): a small α mixes little, a large one halves."""
+    for alpha in (0.2, 5.0):
+        share = Random(mixup=alpha).draw(4000, (4, 4), chance(1)).each["share"]
+        assert share.var() == pytest.approx(1 / (8 * alpha + 4), rel=0.1)
+        assert share.mean() == pytest.approx(0.5, abs=0.03)
+    cut = inside(Random(cutmix=100.0).draw(500, (32, 32), chance(1)).each["cut"], (32, 32)).float().mean((1, 2, 3))
+    assert cut.max() == pytest.approx(0.5, abs=0.1)
 
 
 def test_with_both_half_of_the_images_are_cut_and_half_laid_over() -> None:

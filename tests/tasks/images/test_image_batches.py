@@ -63,6 +63,8 @@ def test_a_step_is_a_function_of_seed_and_number() -> None:
     assert same.draws is not None
     assert all(torch.equal(drawn, same.draws.each[name]) for name, drawn in one.draws.each.items())
     assert not torch.equal(one.images, other.images)
+    assert other.draws is not None
+    assert any(not torch.equal(drawn, other.draws.each[name]) for name, drawn in one.draws.each.items())
     fourth, third = made[0][4].draws, made[0][3].draws
     assert fourth is not None
     assert third is not None
@@ -76,7 +78,16 @@ def test_balanced_classes_are_seen_alike_and_all_their_images_are() -> None:
     once = Counter(seen(batches, range(6)))
     assert {once[n] for n in range(3)} <= {5, 6}  # all of the small class, as often as each other
     assert set(seen(batches, range(12))) >= {0, 1, 2}
+    assert set(seen(batches, range(120))) == set(range(48))  # of the large classes others in every epoch
     assert len(batches) == 6
+
+
+def test_of_more_classes_than_an_epoch_has_room_for_none_is_forgotten() -> None:
+    batches = ImageBatches(pixels([2, *[1] * 9]), 11, 1, Random(), balanced=True)
+    labels = Counter(label for step in range(100) for label in batches[step].labels.tolist())
+    assert sorted(labels) == list(range(10))
+    assert min(labels.values()) > 80
+    assert max(labels.values()) < 140
 
 
 def test_a_class_without_images_is_no_trouble() -> None:
