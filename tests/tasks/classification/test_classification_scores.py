@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from matplotlib.figure import Figure
 from PIL import Image
 from small_images import CLASSES, prepared, put
 
@@ -76,6 +77,8 @@ def test_a_model_that_knows_how_sure_it_may_be_has_no_calibration_error() -> Non
     assert calibration_error(chances, np.array([True, True, True, False, True, True])) == pytest.approx(0)
     assert calibration_error(chances, np.zeros(6, bool)) == pytest.approx((4 * 0.75 + 2) / 6)
     assert calibration_error(np.zeros(0, np.float32), np.zeros(0, bool)) == 0
+    for pair, wanted in (((0.61, 0.66), 0.135), ((0.66, 0.67), 0.505)):  # a bin ends at two thirds
+        assert calibration_error(np.array(pair, np.float32), np.array([True, False])) == pytest.approx(wanted)
     mixed = np.array([0.9, 0.2], np.float32)  # apart by the same amount up and down: they do not make up for it
     assert calibration_error(mixed, np.array([False, True])) == pytest.approx((0.9 + 0.8) / 2)
 
@@ -127,6 +130,23 @@ def test_hundreds_of_classes_do_not_fill_the_screen() -> None:
     assert len(found.tables()[1].rows) == 12
     assert len(found.tables()[2].rows) == 12
     assert "confusion" not in found.facts()
+
+
+def test_a_picture_has_what_it_is_in_rows_and_what_was_named_in_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Figure] = []
+
+    def kept(figure: Figure, path: Path, *_: object) -> Path:
+        drawn.append(figure)
+        return path
+
+    monkeypatch.setattr("regard.tasks.classification.pictures.write", kept)
+    scores([0, 0, 0, 1], [0, 1, 1, 1], [0.5] * 4, classes=2).draw(tmp_path)
+    axes = drawn[0].axes[0]
+    np.testing.assert_allclose(np.asarray(axes.images[0].get_array()), [[1 / 3, 2 / 3], [0, 1]])
+    assert {(one.get_position(), one.get_text()) for one in axes.texts} == {((0, 0), "1"), ((1, 0), "2"), ((1, 1), "1")}
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("named", "is")
 
 
 def test_pictures_are_drawn_of_what_is_confused_and_of_the_worst(tmp_path: Path) -> None:

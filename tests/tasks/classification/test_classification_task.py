@@ -10,6 +10,7 @@ from heard import Heard
 from small_images import BODIES, CLASSES, drawn, prepared, put, recipe
 from torch import nn
 
+from regard.datasets.images.pixels import Pixels
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT
 from regard.model.assembly import ImageClassifier
@@ -18,6 +19,8 @@ from regard.recipe import Recipe
 from regard.tasks.classification import Classification
 from regard.tasks.classification.facts import FILE, Facts
 from regard.tasks.classification.loss import classification_loss
+from regard.tasks.images import statistics as measuring
+from regard.tasks.images.statistics import statistics
 from regard.tasks.task import Exam
 from regard.training.menu import MENU
 
@@ -56,6 +59,23 @@ def test_images_of_one_colour_are_divided_by_one(tmp_path: Path) -> None:
             Image.new("RGB", (8, 8), (40, 40, 40 + number)).save(tmp_path / kind / f"{kind}{number}.png")
     task, _ = prepared(tmp_path)
     assert task.facts.std[:2] == (1.0, 1.0)
+
+
+def test_mean_and_deviation_are_those_of_images_from_all_over_whatever_is_held_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = np.random.default_rng(1).integers(0, 99, (9, 3, 4, 5), dtype=np.uint8)
+    images[5:] += 150  # sorted by class, as folders are
+    empty = np.zeros(0, np.uint8)
+    pixels = Pixels(images, np.repeat([0, 1], [5, 4]), ("a", "b"), empty, np.zeros(9, np.int64))
+    mean, std = images.mean((0, 2, 3)) / 255, images.std((0, 2, 3)) / 255
+    monkeypatch.setattr(measuring, "TOGETHER", 1)
+    np.testing.assert_allclose(statistics(pixels), (mean, std), atol=1e-4)
+    assert statistics(pixels, mean=[0.1, 0.2, 0.3])[0] == (0.1, 0.2, 0.3)
+    assert statistics(pixels, std=[0.1, 0.2, 0.3]) == (statistics(pixels)[0], (0.1, 0.2, 0.3))
+    monkeypatch.setattr(measuring, "LOOKED", 2)
+    ends = images[[0, -1]].mean((0, 2, 3)) / 255
+    np.testing.assert_allclose(statistics(pixels)[0], ends, atol=1e-4)
 
 
 def test_what_is_said_of_pixels_is_taken(tmp_path: Path) -> None:
@@ -123,6 +143,8 @@ def test_of_mixed_images_both_classes_count_by_their_shares(tmp_path: Path) -> N
     rows = torch.arange(len(logits))
     expected = -(share * logits[rows, batch.labels] + (1 - share) * logits[rows, mixed[1]]).sum()
     torch.testing.assert_close(classification_loss(model, batch, task.facts, task.augmentation).total, expected)
+    smooth = 0.7 * expected - 0.3 * logits.mean(1).sum()
+    torch.testing.assert_close(classification_loss(model, batch, task.facts, task.augmentation, 0.3).total, smooth)
 
 
 def test_who_only_looks_varies_nothing(tmp_path: Path) -> None:
@@ -158,6 +180,9 @@ def test_unequal_classes_are_named_with_a_remedy(tmp_path: Path) -> None:
     assert str(report).endswith("task.balanced=true shows all classes alike")
     balanced = Recipe.check(recipe(tmp_path / "data", task={"balanced": True}), MENU).wants("task").build(None)
     assert "task.balanced" not in str(balanced.prepare(SILENT)["train"])
+    assert isinstance(balanced, Classification)
+    labels = torch.cat([balanced.batches(1)[step].labels for step in range(20)])
+    assert labels.bincount(minlength=3).min() > 0.25 * len(labels)
 
 
 def test_one_class_alone_is_nothing_to_tell_apart(tmp_path: Path) -> None:
@@ -260,6 +285,23 @@ def test_answers_are_prepared_as_training_was(tmp_path: Path) -> None:
         assert np.array_equal(classifier.fitted(image), pixels.images[row])
 
 
+def test_many_images_keep_their_names_and_answers_whatever_is_classified_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, model = prepared(put(tmp_path / "data"))
+    torch.nn.init.normal_(model.head.weight, generator=torch.Generator().manual_seed(1))
+    classifier, images = task.answerer(model), [drawn(kind, 7) for kind in CLASSES]
+    whole = classifier.classify(images, CLASSES, 2)
+    monkeypatch.setattr("regard.tasks.classification.classifier.TOGETHER", 2)
+    parts = classifier.classify(images, CLASSES, 2)
+    assert [one.name for one in parts] == [one.name for one in whole] == CLASSES
+    assert [one.labels for one in parts] == [one.labels for one in whole]
+    for one in parts:
+        assert one.probabilities == sorted(one.probabilities, reverse=True)
+        assert len(one.labels) == 2
+    assert [one.name for one in classifier.classify(images)] == ["image 1", "image 2", "image 3"]
+
+
 def test_resumed_or_shared_the_task_knows_its_classes_from_what_is_kept(tmp_path: Path) -> None:
     folder = put(tmp_path / "data")
     task, _ = prepared(folder)
@@ -286,4 +328,6 @@ def test_a_head_is_outgrown_by_other_classes_alone(tmp_path: Path) -> None:
     other = Facts(("x", *facts.classes[1:]), facts.shape, 3, "crop", facts.mean, facts.std)
     assert task.outgrown(task.files()) == ()
     assert task.outgrown({FILE: other.file()}) == ("head",)
+    turned = Facts(facts.classes[::-1], facts.shape, 3, "crop", facts.mean, facts.std)
+    assert task.outgrown({FILE: turned.file()}) == ("head",)  # the same classes at other places
     assert task.outgrown({}) == ("head",)
