@@ -102,6 +102,14 @@ def test_architectures_are_those_of_timm() -> None:
     """A few that differ in more than their size."""
     base = vit_arguments("vit_base_patch16_224")
     assert base == {"embed_dim": 768, "depth": 12, "num_heads": 12, "patch_size": 16}
+    for name, size in {
+        "tiny": (192, 12, 3),
+        "small": (384, 12, 6),
+        "large": (1024, 24, 16),
+        "huge": (1280, 32, 16),
+    }.items():
+        found = vit_arguments(f"vit_{name}_patch14_224")
+        assert found == dict(zip(("embed_dim", "depth", "num_heads"), size, strict=True)) | {"patch_size": 14}
     assert vit_arguments("vit_base_patch16_224_miil") == base | {"qkv_bias": False}
     assert vit_arguments("vit_base_patch16_gap_224") == base | {"num_heads": 16} | GAP
     assert (vit_arguments("deit_base_distilled_patch16_384") or {})["distilled"]

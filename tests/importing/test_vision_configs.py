@@ -9,9 +9,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from seers import TimmResnet, TimmVit, put_seer, put_timm, timm_seer
 from strangers import change
+from transformers import ViTConfig
 
 from regard.errors import InputError
 from regard.importing import read_model
+from regard.importing.vision.configs import read_vision_config
+from regard.importing.vision.design import PatchesDesign
+from regard.importing.vision.prepared import Prepared
 
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "another family": ("vit", {"model_type": "swin"}, "model_type: 'swin' is not among.* vit, deit, resnet"),
@@ -76,6 +80,21 @@ def refused(folder: Path, table: dict[str, Any], said: str) -> None:
         assert len(str(raised.value)) < 500
     finally:
         path.write_text(kept)
+
+
+def test_what_a_config_leaves_out_is_what_transformers_takes_and_what_it_says_is_kept() -> None:
+    prepared = Prepared((224, 224), "squash", (0.5,) * 3, (0.5,) * 3)
+    plain, _ = read_vision_config({"model_type": "vit"}, prepared, "config.json")
+    theirs = ViTConfig()
+    assert isinstance(plain, PatchesDesign)
+    assert (plain.eps, plain.dropout, plain.attention_dropout) == (theirs.layer_norm_eps, 0.0, 0.0)
+    assert (plain.width, plain.layers, plain.heads) == (theirs.hidden_size, theirs.num_hidden_layers, 12)
+    assert (plain.hidden, plain.patch, plain.shape) == (theirs.intermediate_size, (16, 16), (224, 224))
+    said = {"model_type": "vit", "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.2}
+    other, _ = read_vision_config(said | {"hidden_act": "gelu_new"}, prepared, "config.json")
+    assert isinstance(other, PatchesDesign)
+    assert (other.dropout, other.attention_dropout) == (0.1, 0.2)
+    assert other.mlp == {"kind": "gelu", "approximate": "tanh"}
 
 
 @pytest.mark.parametrize("case", WRONG)

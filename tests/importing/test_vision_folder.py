@@ -12,6 +12,8 @@ from strangers import change
 
 from regard.errors import InputError
 from regard.importing import ImportedClassifier, read_model
+from regard.importing.settings import Settings
+from regard.importing.vision.labels import class_names
 
 
 def read(path: Path) -> ImportedClassifier:
@@ -98,6 +100,11 @@ def test_classes_have_the_names_that_the_config_gives_them(tmp_path: Path) -> No
     ):
         with pytest.raises(InputError, match="id2label|asks for 2"):
             read(change(folder, id2label=table))
+
+
+def test_more_than_ten_classes_go_by_number_and_not_by_letter() -> None:
+    names = {str(number): f"class {number}" for number in range(12)}
+    assert class_names(Settings({}, "config.json"), "id2label", names, 12) == tuple(names.values())
 
 
 def test_two_classes_need_no_names(tmp_path: Path) -> None:

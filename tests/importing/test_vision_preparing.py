@@ -13,11 +13,14 @@ from seers import TimmVit, photograph, put_seer, put_timm, seer, timm_seer
 from strangers import change
 from transformers import ConvNextImageProcessorPil, DeiTImageProcessorPil, ViTImageProcessorPil
 
-from regard.datasets.images.fit import Fitting, fitted, fitting
+from regard.datasets.images.fit import Fitting, enlarged, fitted, fitting
 from regard.errors import InputError
 from regard.importing import ImportedClassifier, read_model
+from regard.importing.vision.design import PatchesDesign
 from regard.importing.vision.processor import read_processor
+from regard.importing.vision.timm import read_timm_config
 
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
 SIZES = [(37, 53), (53, 37), (21, 21), (90, 24), (7, 11), (200, 311)]
 PROCESSORS: dict[str, tuple[str, Any]] = {
     "vit": ("vit", ViTImageProcessorPil(size=21)),
@@ -131,9 +134,25 @@ def test_every_way_makes_the_shape_it_should(way: Any) -> None:
 def test_the_middle_is_in_the_middle() -> None:
     image = np.zeros((40, 40, 1), np.uint8)
     image[10:30, 10:30] = 255
-    for way in ("crop", "squash", "shortest_edge"):
+    for way in ("crop", "squash", "shortest_edge", "pad"):
         assert (fitted(image, (10, 10), 1, Fitting(way, "box", 0.5)) == 255).all()
+        assert (fitted(image, (40, 40), 1, Fitting(way, "box", 0.5)) == 255).all()  # also of images of this size
         assert fitted(image, (10, 10), 1, Fitting(way, "box", 1.0)).mean() == pytest.approx(255 / 4, abs=1)
+
+
+def test_a_share_leads_back_to_the_whole_pixels_it_was_made_of() -> None:
+    for larger in range(224, 449):
+        assert enlarged((224, 112), 224 / larger)[0] == larger
+
+
+@pytest.mark.parametrize(("channels", "mean", "std"), [(3, MEAN, STD), (1, MEAN[:1], STD[:1])])
+def test_what_a_file_of_timm_leaves_out_is_what_timm_takes(channels: int, mean: Any, std: Any) -> None:
+    table = {"architecture": "vit_tiny_patch16_224", "num_classes": 3, "pretrained_cfg": {}}
+    design, prepared, classes = read_timm_config(table | {"model_args": {"in_chans": channels}}, "config.json")
+    assert (prepared.shape, prepared.fit) == ((224, 224), Fitting("shortest_edge", "bicubic", 0.875))
+    assert (prepared.mean, prepared.std) == (mean, std)
+    assert isinstance(design, PatchesDesign)
+    assert (design.eps, design.channels, classes) == (1e-6, channels, ("0", "1", "2"))
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {

@@ -15,7 +15,7 @@ from PIL import Image
 from regard.datasets.data import Report, Split
 from regard.datasets.images import ImageFolder, Images, Picture
 from regard.datasets.images import pixels as module
-from regard.datasets.images.fit import fitted
+from regard.datasets.images.fit import Fitting, fitted
 from regard.datasets.images.pixels import Pixels, pixels
 from regard.errors import InputError
 from regard.listener import SILENT
@@ -224,6 +224,14 @@ def test_crop_cuts_squash_squeezes_and_pad_fills() -> None:
     assert (padded[2:6] == RAMP[:, :, 0] + 10).all()
     upright = fitted(np.ascontiguousarray(RAMP.transpose(1, 0, 2)), (4, 4), 1, "crop")[0]
     assert upright[:, 0].tolist() == [60, 90, 120, 150]
+
+
+def test_what_would_be_too_large_on_the_way_is_cut_out_of_the_same_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    ramp = (3 * np.arange(20)[:, None] + 2 * np.arange(40)).astype(np.uint8)[:, :, None]
+    how = Fitting("shortest_edge", "bilinear", 0.5)
+    whole = fitted(ramp, (30, 30), 1, how).astype(int)
+    monkeypatch.setattr("regard.datasets.images.fit.MOST_PIXELS", 100)
+    assert np.abs(fitted(ramp, (30, 30), 1, how) - whole).max() <= 1
 
 
 def test_other_numbers_of_channels_are_refused() -> None:
