@@ -48,6 +48,8 @@ def test_noise_has_the_strength_that_was_asked_for() -> None:
     made = kind.corrupt(grey, kind.draw(4, 1, (100, 100), chance()))
     assert_close((made - grey).std((1, 2, 3)), torch.full((4,), 0.1), rtol=0.05, atol=0)
     assert (made - grey).mean().abs() < 0.002
+    red, green, _ = kind.draw(1, 3, (100, 100), chance())["noise"][0]
+    assert (red * green).mean().abs() < 0.001  # every colour has its own
 
 
 def test_noise_that_varies_spares_each_image_another_share_of_it() -> None:

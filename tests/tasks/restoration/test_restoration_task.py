@@ -146,9 +146,17 @@ def test_scores_are_told_drawn_and_kept(images: Path, tmp_path: Path) -> None:
     assert found is not None
     json.dumps(found.facts())
     assert "PSNR" in str(found)
-    assert found.files()["restored.csv"].decode().count("\n") == 1 + found.images
+    rows = [line.split(",") for line in found.files()["restored.csv"].decode().splitlines()]
+    assert rows[0] == ["image", "psnr_corrupted", "psnr", "ssim_corrupted", "ssim"]
+    columns = (found.before.psnr, found.after.psnr, found.before.ssim, found.after.ssim)
+    assert rows[1:] == [[name, *(f"{one[n]:.4f}" for one in columns)] for n, name in enumerate(found.names)]
+    figures = list(zip(found.before.psnr.tolist(), found.after.psnr.tolist(), strict=True))
+    assert found.worse == pytest.approx(100 * np.mean([after < before for before, after in figures]))
+    assert 0 < found.worse != 50  # or nothing would be shown
     places = np.linspace(0, found.images - 1, 6).astype(int)
     assert [sample.name for sample in found.samples] == [found.names[place] for place in places]
+    assert [(one.before, one.after) for one in found.samples] == [figures[place] for place in places]
+    assert np.array_equal(found.samples[-1].clean, task._pixels["test"][0].images[places[-1]])
     assert found.draw(tmp_path, {"a": found, "b": found}) == tmp_path / "restored.png"
     with Image.open(tmp_path / "restored.png") as picture:
         assert min(picture.size) > 200

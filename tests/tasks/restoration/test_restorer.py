@@ -73,8 +73,19 @@ def test_images_keep_their_size_and_their_colours() -> None:
     image = picture(9, 14, 3)
     each = [grey.restore(image[:, :, [place]]) for place in range(3)]
     assert np.array_equal(grey.restore(image), np.concatenate(each, 2))
+    small, least = picture(2, 3, 1), grey.model.least
+    whole = np.pad(small, ((0, least - 2), (0, least - 3), (0, 0)), "edge")  # of too few pixels the last are repeated
+    assert np.array_equal(grey.restore(small), grey.restore(whole)[:2, :3])
     tinted = colour.restore(np.repeat(image[:, :, :1], 3, 2))
     assert np.abs(colour.restore(image[:, :, :1])[:, :, 0] - tinted.mean(2)).max() <= 1.5
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_model_that_gives_back_what_it_gets_changes_no_image(channels: int) -> None:
+    made = restorer(channels)
+    made.model.forward = lambda pixels: pixels  # type: ignore[method-assign]
+    for shape in ((9, 14, 3), (9, 14, 1), (2, 3, 1)):
+        assert np.array_equal(made.restore(picture(*shape)), picture(*shape))
 
 
 def test_a_trial_is_spoilt_by_its_number_and_measured() -> None:
