@@ -109,10 +109,12 @@ def test_classes_and_confusions_are_counted() -> None:
 
 
 def test_people_see_tables_and_machines_all_figures() -> None:
-    found = scores([0, 1, 2, 2], [0, 1, 2, 1], [0.9] * 4)
+    found = scores([0, 1, 2, 2], [0, 1, 2, 1], [0.5, 0.7, 0.7, 0.9])
     told = str(found)
     for said in ("75.00 %", "± 21.65", "class 2", "50.0 %", "calibration error", "was taken for"):
         assert said in told
+    assert found.tables()[0].rows[-1][2] == "it is 70.0 % sure on average, and right in 75.0 %"
+    assert [row[0] for row in found.tables()[1].rows] == ["class 2", "class 1", "class 0"]  # the hardest first
     facts = found.facts()
     assert facts["confusion"] == found.confusion.tolist()
     assert [one["name"] for one in facts["by_class"]] == ["class 0", "class 1", "class 2"]

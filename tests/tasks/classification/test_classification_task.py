@@ -181,6 +181,7 @@ def test_unequal_classes_are_named_with_a_remedy(tmp_path: Path) -> None:
     balanced = Recipe.check(recipe(tmp_path / "data", task={"balanced": True}), MENU).wants("task").build(None)
     assert "task.balanced" not in str(balanced.prepare(SILENT)["train"])
     assert isinstance(balanced, Classification)
+    assert (balanced.facts.classes, balanced.facts.counts) == (("down", "flat", "up"), (8, 4, 24))
     labels = torch.cat([balanced.batches(1)[step].labels for step in range(20)])
     assert labels.bincount(minlength=3).min() > 0.25 * len(labels)
 
@@ -312,6 +313,11 @@ def test_resumed_or_shared_the_task_knows_its_classes_from_what_is_kept(tmp_path
     one, other = task.batches(3)[5], again.batches(3)[5]
     assert torch.equal(one.images, other.images)
     assert torch.equal(one.labels, other.labels)
+    said = recipe(folder, task={"size": 16, "channels": 1, "fit": "pad"})  # which is not what the model has learnt
+    told = Recipe.check(said, MENU).wants("task").build(task.files())
+    assert isinstance(told, Classification)
+    assert (told.shape, told.channels, told.fit) == ((8, 8), 3, "crop")
+    assert told.batches(3)[5].images.shape == one.images.shape
 
 
 def test_a_recipe_says_the_size_of_images_once(tmp_path: Path) -> None:
