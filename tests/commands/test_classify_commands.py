@@ -238,6 +238,10 @@ def test_a_packed_run_classifies_without_its_images(run: Path, photos: Path, tmp
 def test_eight_bits_answer_alike(run: Path, photos: Path) -> None:
     whole, rounded = (package.classify(run, photos, int8=int8) for int8 in (False, True))
     assert [one.label for one in rounded] == [one.label for one in whole]
+    told = [json.loads(line) for line in regard("classify", str(run), str(photos), "--int8", "--json").lines]
+    chances = [one["classes"][0]["probability"] for one in told]
+    assert chances == pytest.approx([one.probability for one in rounded], abs=1e-5)
+    assert chances != pytest.approx([one.probability for one in whole], abs=1e-5)  # they were asked for
 
 
 def test_a_look_inside_is_shown_written_and_refused_in_a_line(run: Path, photos: Path, tmp_path: Path) -> None:

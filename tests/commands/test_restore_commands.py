@@ -15,6 +15,7 @@ from spoken import refused, regard
 
 import regard as package
 from regard.errors import InputError
+from regard.tasks.images.places import Places
 from regard.training.train import training
 
 
@@ -79,6 +80,16 @@ def test_a_trial_spoils_measures_and_shows(run: Path, photos: Path) -> None:
     assert Image.open(io.BytesIO(Path("look.png").read_bytes())).size[0] > 1_000  # three images
     regard(*words[:3], "--out", "two", "--show", "looks")
     assert Path("looks/70.png").is_file()
+    both = package.restore(run, [image, image], corrupt=True)
+    assert not np.array_equal(both[0].before, both[1].before)  # each is spoilt in its own way
+    done = regard("restore", str(run), image, image, "--corrupt", "--out", "three", "--quiet")
+    decibels = [[f"{one.psnr[when]:.2f} dB" for when in ("before", "after")] for one in both]
+    assert [line.split("\t")[2:] for line in done.lines] == decibels
+
+
+def test_names_that_differ_in_case_alone_get_places_of_their_own(tmp_path: Path) -> None:
+    places = Places(tmp_path)
+    assert [places.next(name).name for name in ("a/Cat.jpg", "b/cat.png", "")] == ["Cat.png", "cat-2.png", "image.png"]
 
 
 def test_names_come_from_a_pipe_and_archives_are_read_in_place(run: Path, photos: Path, tmp_path: Path) -> None:
