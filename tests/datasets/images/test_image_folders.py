@@ -112,6 +112,9 @@ def test_equal_images_stay_together_and_what_is_examined_is_not_learnt(tmp_path:
     assert report.count("also in data.test") == 4
     assert "4 also in data.test (cat/0.png, cat/1.png, cat/2.png, …)" in str(report)
     assert len(names(given, "test")) == 4
+    half = ImageFolder(train=str(tmp_path / "plain"), test=test, valid_share=0.5)
+    assert len(names(half, "valid")) == 18  # of those that are left
+    assert not set(names(half, "valid")) & set(some)
 
     by_folder = {f"train/{name}": content for name, content in files.items()} | {
         f"test/{n}": c for n, c in some.items()
@@ -150,6 +153,8 @@ def test_a_limit_takes_some_of_every_class_and_more_of_it_the_same(tmp_path: Pat
             assert "80 over data.limit (" in str(report)
     assert found[5] < found[10] < found[40] < found[90] == found[99] == found[0]
     assert names(ImageFolder(train=folder, limit=5), "valid") == names(ImageFolder(train=folder), "valid")
+    one, other = (ImageFolder(train=folder, limit=5, valid_share=0.0, seed=seed) for seed in (1, 2))
+    assert names(one, "train") != names(other, "train")
 
 
 def test_what_is_wrong_is_left_out_counted_and_named(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def test_others_are_close(form: str) -> None:
         (Image.new("YCbCr", (16, 16), (76, 85, 255)), "TIFF", [254, 0, 0]),
         (Image.fromarray(np.full((2, 3), 40000, np.uint16)), "PNG", [156]),
         (Image.fromarray(np.full((2, 3), 300, np.uint16)), "PNG", [1]),
+        (Image.fromarray(np.full((2, 3), 200, np.uint16)), "PNG", [1]),
         (Image.fromarray(np.full((2, 3), 300, np.int32)), "TIFF", [1]),
         (Image.fromarray(np.full((2, 3), 200, np.int32)), "TIFF", [200]),
         (Image.fromarray(np.full((2, 3), 0.5, np.float32)), "TIFF", [128]),
