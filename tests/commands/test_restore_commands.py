@@ -89,7 +89,7 @@ def test_a_trial_spoils_measures_and_shows(run: Path, photos: Path) -> None:
 
 def test_names_that_differ_in_case_alone_get_places_of_their_own(tmp_path: Path) -> None:
     places = Places(tmp_path)
-    assert [places.next(name).name for name in ("a/Cat.jpg", "b/cat.png", "")] == ["Cat.png", "cat-2.png", "image.png"]
+    assert [places.next(name).name for name in ("a/cat.jpg", "b/Cat.png", "")] == ["cat.png", "Cat-2.png", "image.png"]
 
 
 def test_names_come_from_a_pipe_and_archives_are_read_in_place(run: Path, photos: Path, tmp_path: Path) -> None:
