@@ -186,7 +186,7 @@ def test_imbalance_and_names_that_are_alike_are_told(tmp_path: Path) -> None:
     made(ImageFolder(train=tree(tmp_path / "x", files), valid_share=0.0), report)
     assert report.notes == [
         "4 classes; the largest ('Cat', 80) is 40 times the smallest ('A', 2)",
-        "'Cat' and 'cat' differ in case or spacing alone and are learnt as classes apart",
+        "'Cat' and 'cat' differ in case, spacing or coding alone and are learnt as classes apart",
     ]
 
 
