@@ -136,7 +136,7 @@ def _draw(path: Path, rows: list[Row]) -> None:
     axes.set(xscale="log", xlabel="training images", ylabel="accuracy on test images (%)")
     axes.set_xticks(counts, [f"{count:,}" for count in counts])
     axes.minorticks_off()
-    axes.legend()
+    figure.legend(loc="outside upper center", ncols=2)
     figure.savefig(path, dpi=150)
 
 

@@ -49,6 +49,28 @@ def test_150_an_image_is_patches_through_an_encoder_and_a_class_token():
         assert (shares[:, :, 1:, 1:] > 0).all()  # patches look at patches
 
 
+def test_152_a_vit_is_told_nothing_of_neighbours():
+    """Whatever order patches stand in, there is as good a start: the same one with its positions in that order."""
+    whole, pixels = classifier(), torch.randn(2, 3, 12, 12)
+    order, wanted = torch.tensor([4, 0, 8, 2, 6, 1, 7, 3, 5]), whole(pixels)
+    assert not torch.allclose(whole(shuffled(pixels, order)), wanted, atol=1e-4)
+    table = whole.body.encoder.positions.table.weight
+    with torch.no_grad():
+        table[1:] = table[1:][order].clone()
+    assert_close(whole(shuffled(pixels, order)), wanted, atol=1e-5, rtol=1e-5)
+
+
+def test_152_a_resnet_knows_before_it_learns_that_a_thing_is_the_same_elsewhere():
+    body = {"kind": "resnet", "width": 4, "blocks": 1, "stages": 2}
+    convolutions = filled(model("image_classifier", classes=5, channels=3, size=64, body=body), 0.5).eval()
+    here, there = torch.zeros(2, 1, 3, 64, 64)
+    here[..., 28:32, 28:32] = thing = 100 * torch.randn(3, 4, 4)
+    there[..., 32:36, 26:30] = thing
+    empty = convolutions(torch.zeros_like(here))
+    assert (convolutions(here) - empty).abs().max() > 0.1
+    assert_close(convolutions(there), convolutions(here), atol=1e-4, rtol=1e-4)
+
+
 def test_153_patches_are_cut_flattened_and_projected():
     embed, pixels = filled(PatchEmbedding(3, 4, 16)), torch.randn(2, 3, 12, 8)
     out = embed(pixels)

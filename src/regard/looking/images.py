@@ -71,7 +71,8 @@ def draw_looks(
         for one in axes:
             one.set_axis_off()
         for one, (name, grid) in zip(axes, [(title, None), *look.maps.items()], strict=False):
-            one.imshow(shown, cmap="gray", vmin=0, vmax=255)
+            dimmed = shown if grid is None else shown // 2  # so that what is bright is what counts
+            one.imshow(dimmed, cmap="gray", vmin=0, vmax=255)
             if grid is not None:
                 weights = np.array(grid) / max(1e-12, float(np.max(grid)))
                 one.imshow(weights, cmap="inferno", alpha=0.75 * weights, vmin=0, vmax=1, extent=edges)
