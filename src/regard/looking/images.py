@@ -76,9 +76,14 @@ def draw_looks(
             if grid is not None:
                 weights = np.array(grid) / max(1e-12, float(np.max(grid)))
                 one.imshow(weights, cmap="inferno", alpha=0.75 * weights, vmin=0, vmax=1, extent=edges)
-            one.set_title(fill(plain(name), int(wide * TITLE)), fontsize=9)
-    figure.supxlabel(fill(plain(first.about), int(wide * across * CAPTION)), fontsize=8)
+            one.set_title(_broken(name, wide * TITLE), fontsize=9)
+    figure.supxlabel(_broken(first.about, max(40, wide * across * CAPTION)), fontsize=8)
     return write(figure, path, listener)
+
+
+def _broken(text: str, letters: float) -> str:
+    """In lines of so many letters; those it has stay lines."""
+    return "\n".join(fill(plain(line), int(letters)) for line in text.split("\n"))
 
 
 def looked(model: ImageClassifier, pixels: Float[Tensor, "1 C Y X"], image: NDArray[np.uint8]) -> Look:

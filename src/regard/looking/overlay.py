@@ -5,7 +5,6 @@ stands for the image ([CLS], or the mean of all patches), or of the rows that ar
 """
 
 from pathlib import Path
-from textwrap import fill
 
 import torch
 from jaxtyping import Float
@@ -59,13 +58,13 @@ def draw_overlay(look: Look, view: str, path: str | Path, rows: str = "", listen
     title = f"{look.scene.read}: {look.scene.written}"
     if not kind:
         panel = look.panel(view)
-        about = _about(look, view, rows, 2 * USUAL)
+        about = _about(look, view, rows)
         one = ImageLook(image.pixels, {_titled(look, panel, rows): grid(look, panel, rows)}, about)
         return draw_looks({title: one}, path, listener)
     layers, looks = look.of(kind), {}
     across = 1 + max(layer.heads for layer in layers)
     wide = max(SMALL, min(USUAL, SHEET / across))
-    about = _about(look, view, rows, wide * across)
+    about = _about(look, view, rows)
     for layer in layers:
         panels = [look.panel(f"{layer}.{head}") for head in range(layer.heads)]
         maps = {_headed(look, head, one, rows, wide): grid(look, one, rows) for head, one in enumerate(panels)}
@@ -97,11 +96,11 @@ def _titled(look: Look, panel: Panel, rows: str) -> str:
     return f"{panel.title}\nfrom {_who(look, rows)}{lost}"
 
 
-def _about(look: Look, view: str, rows: str, inches: float) -> str:
-    """What must be known to read it rightly, in lines as wide as the picture."""
+def _about(look: Look, view: str, rows: str) -> str:
+    """What must be known to read it rightly."""
     if view.startswith("influence"):
         said = ["gradient × input: what spoke for or against the class; brightest is most"]
     else:
         said = [f"from {_who(look, rows)}; brightest is most, of each picture by itself"]
         said.append(f"largest difference: {look.exactly}")
-    return "\n".join(fill(line, max(40, int(13 * inches))) for line in said)
+    return "\n".join(said)
