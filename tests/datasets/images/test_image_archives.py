@@ -327,3 +327,14 @@ def test_files_that_lie_over_each_other_are_refused(tmp_path: Path) -> None:
     path.write_bytes(moved)
     with pytest.raises(InputError, match="its files lie over each other"):
         found(path)
+
+
+@pytest.mark.parametrize("place", [20, 24])
+def test_one_line_that_lies_about_a_size_spoils_no_other(place: int, tmp_path: Path) -> None:
+    """Packed or unpacked, in the list at the end."""
+    path = Path(zipped(tmp_path / "some.zip", classes("a", "b", count=3), zipfile.ZIP_STORED))
+    content = bytearray(path.read_bytes())
+    lines = content.index(b"PK\x01\x02")
+    content[lines + place : lines + place + 4] = struct.pack("<L", 2**31)
+    path.write_bytes(content)
+    assert len(found(path)) == 5

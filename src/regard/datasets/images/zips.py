@@ -58,7 +58,8 @@ class Zip(Source):
                 number += 1
                 line = _line(file, place)
                 self.counted(number, line.name)
-                packed, unpacked = packed + line.packed, unpacked + line.size
+                if line.size <= MOST_BYTES and line.start + line.packed <= end:  # others are not unpacked
+                    packed, unpacked = packed + line.packed, unpacked + line.size
                 if packed > end:
                     raise InputError(f"{self.path}: its files lie over each other")
                 check_unpacked(self.path, unpacked)
