@@ -21,5 +21,6 @@ sharing     how threads share the work of a phase
 search      a search between two steps
 encoder     sentences and images that are read: rows go by themselves from one look to the next
 step        one decoding step of a whole model, or one after another
+linking     all of it as one module, optimised once
 make        from here to a file
 """

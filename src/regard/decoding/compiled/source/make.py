@@ -3,22 +3,23 @@
 import os
 import sys
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 
 from regard.decoding.compiled.machine_code import file_name, read
 from regard.disk import write
 from regard.disk.cache import bound, workshop
 
+STEP = "regard.decoding.compiled.source.step"
 LARGEST = 2**24  # bytes of all that was ever compiled here
 
 
 def machine_code() -> bytes:
     """The name of the step inside its object file, a check sum, and that file."""
-    from regard.decoding.compiled.source.step import step  # to import it is to compile it
+    from regard.decoding.compiled.source.linking import linked
 
-    (made,) = step.overloads.values()
-    code: bytes = made.library._get_compiled_object()
-    return b"\n".join([made.fndesc.llvm_func_name.encode(), sha256(code).hexdigest().encode(), code])
+    name, code = linked(lambda: import_module(STEP).step)  # to import it is to compile it
+    return b"\n".join([name.encode(), sha256(code).hexdigest().encode(), code])
 
 
 def make(file: Path) -> None:

@@ -242,7 +242,7 @@ def through(call, phase, scratch):
     return phase + 1
 
 
-@njit("void(int64, int64)", no_cpython_wrapper=True, no_cfunc_wrapper=True, **FAST)
+@njit("void(int64, int64)", **FAST)
 def step(address, scratch):
     """All layers and the head, again and again where a search goes on by itself; or only the likeliest words.
 

@@ -9,7 +9,10 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-EXACT: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": {"contract"}}
+UNCALLED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Nobody calls these functions but each other."""
+
+EXACT: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": {"contract"}, **UNCALLED}
 """For functions whose operations must be done in the order they are written in."""
 
 FAST: dict[str, Any] = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
