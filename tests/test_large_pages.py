@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.allocator import LARGE, MADV_COLLAPSE, _ranges, use_large_pages
+from regard.allocator import LARGE, MADV_COLLAPSE, SEVERAL, _ranges, use_large_pages
 
 
 def test_places_that_touch_are_one_range_of_whole_pages() -> None:
@@ -49,3 +49,17 @@ def test_numbers_move_into_large_pages_and_stay_what_they_are() -> None:
 
 def test_addresses_that_nobody_has_do_no_harm() -> None:
     use_large_pages([(0, 1), (LARGE * 2**20, LARGE)])
+
+
+def test_what_nobody_wants_any_more_is_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[int] = []
+
+    class Library:
+        def __init__(self, name: str) -> None:
+            self.madvise = lambda place, size, advice: moved.append(size.value)
+
+    monkeypatch.setattr(ctypes, "CDLL", Library)
+    use_large_pages([(0, 2 * SEVERAL + LARGE)])
+    assert moved == [SEVERAL, SEVERAL, LARGE]
+    use_large_pages([(0, 3 * SEVERAL)], lambda: len(moved) < 5)
+    assert moved[3:] == [SEVERAL, SEVERAL]

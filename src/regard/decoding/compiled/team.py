@@ -1,5 +1,6 @@
 """Threads that help with a step. None is waited for: who comes late finds the work done."""
 
+import atexit
 import os
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -11,6 +12,7 @@ from regard.decoding.compiled.machine_code import Code
 
 Work = tuple[Code, int, int, Any]
 """The code, the address of the call's table, that of a thread's own room, and what must live until it is done."""
+PATIENCE = 1.0  # seconds, until the process ends all the same
 
 
 class Team:
@@ -21,8 +23,8 @@ class Team:
     """
 
     def __init__(self) -> None:
-        self._lock, self._queue = Lock(), SimpleQueue[Work]()
-        self._wanted = self._there = 0
+        self._lock, self._queue = Lock(), SimpleQueue[Work | None]()
+        self._wanted, self._helpers = 0, list[Thread]()
 
     def run(self, code: Code, call: int, rooms: list[int], kept: Any) -> None:
         """One step by as many threads as there are rooms."""
@@ -39,18 +41,28 @@ class Team:
     def _hire(self, helpers: int) -> None:
         with self._lock:
             self._wanted += helpers
-            for _ in range(self._there, self._wanted):
-                Thread(target=self._help, name="regard-step", daemon=True).start()
-                self._there += 1
+            for _ in range(len(self._helpers), self._wanted):
+                self._helpers.append(Thread(target=self._help, name="regard-step", daemon=True))
+                self._helpers[-1].start()
 
     def _help(self) -> None:
-        while True:
-            code, call, room, _kept = self._queue.get()
+        while (work := self._queue.get()) is not None:
+            code, call, room, _kept = work
             code(call, room)
-            del _kept
+            del work, _kept
+
+    def part(self) -> None:
+        """Let all helpers go, before Python ends: one that came back to it then would take the process down."""
+        with self._lock:
+            leaving, self._helpers = self._helpers, []
+        for _ in leaving:
+            self._queue.put(None)
+        for helper in leaving:
+            helper.join(PATIENCE)
 
 
 TEAM = Team()
+atexit.register(TEAM.part)
 
 
 def _forget() -> None:

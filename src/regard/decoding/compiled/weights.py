@@ -1,6 +1,7 @@
 """Tensors that the machine code reads by their addresses."""
 
 from threading import Thread
+from weakref import ref
 
 import numpy as np
 import torch
@@ -25,6 +26,10 @@ def need(covered: bool) -> None:
         raise NotCoveredError
 
 
+def _settle(places: list[tuple[int, int]], held: "ref[Weights]") -> None:
+    use_large_pages(places, lambda: held() is not None)
+
+
 class Weights:
     """Tensors that are held fast while their addresses are in use."""
 
@@ -44,9 +49,8 @@ class Weights:
 
     def settle(self) -> None:
         """They will be read again and again; half a gigabyte takes a second to move, which no first token waits for."""
-        held = tuple(self._tensors)
-        places = ((tensor.data_ptr(), tensor.nbytes) for tensor in held)
-        Thread(target=use_large_pages, args=(places,), name="large pages", daemon=True).start()
+        places, held = [(tensor.data_ptr(), tensor.nbytes) for tensor in self._tensors], ref(self)
+        Thread(target=_settle, args=(places, held), name="large pages", daemon=True).start()
 
     def address(self, tensor: Tensor | None, *shape: int, kind: torch.dtype = torch.float32) -> int:
         """Where a tensor begins: exactly of this type and shape, without gaps. None has the address 0."""
