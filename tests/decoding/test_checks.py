@@ -21,6 +21,10 @@ RANGES: list[tuple[Any, dict[str, Any], str]] = [
     (Beam, {"n_best": 6}, "n_best: a beam of 5 has no 6 best; choose n_best up to beam_size"),
     (Beam, {"length_penalty": float("nan")}, "length_penalty: wanted a number, given nan"),
     (Greedy, {"min_length": -1}, "min_length: wanted a whole number of at least 0, given -1"),
+    (Greedy, {"min_length": 2**63}, f"min_length: wanted a whole number from 0 to {2**63 - 1:,}, given {2**63}"),
+    (Beam, {"no_repeat_ngram_size": 2**63}, f"no_repeat_ngram_size: wanted .* to {2**63 - 1:,}, given {2**63}"),
+    (Greedy, {"repetition_penalty": 1e-40}, r"repetition_penalty: wanted a number from 0.001 to 1e\+06, given 1e-40"),
+    (Sample, {"repetition_penalty": 1e308}, r"repetition_penalty: wanted a number from 0.001 to 1e\+06, given 1e\+308"),
     (Sample, {"temperature": 0.0}, "temperature: wanted a number above 0, given 0.0"),
     (Sample, {"top_p": float("inf")}, "top_p: wanted a number above 0, at most 1, given inf"),
     (Sample, {"top_p": 1.5}, "top_p: wanted a number above 0, at most 1, given 1.5"),
@@ -57,6 +61,7 @@ def test_sizes_are_refused_to_both_kinds_of_user(beam: int, n_best: int) -> None
 
 def test_a_beam_whose_scores_fill_the_memory_is_refused_with_what_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "memory_here", lambda: 2 * 100 * checks.COPIES * 4 * VOCABULARY)
+    monkeypatch.setattr(checks, "LITTLE", 0)
     marks: dict[str, Any] = {"stop_tokens": {END}, "forbidden": {PAD, BEGIN}}
     Engine(Table.random(1), Beam(beam_size=100), **marks)
     with pytest.raises(InputError, match=rf"^decoding.beam_size: 101 hypotheses over {VOCABULARY} words .*100 fit$"):

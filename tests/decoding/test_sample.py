@@ -142,6 +142,14 @@ def barred(logits: Tensor) -> Tensor:
     return torch.cat([torch.full((END,), -torch.inf), logits[END:]])[None]
 
 
+@pytest.mark.parametrize("temperature", [1e30, 1e39, 1e300])
+def test_at_its_hottest_a_draw_is_even(temperature: float) -> None:
+    """Among all that may be drawn, however large a number is."""
+    logits = torch.tensor([[-torch.inf, 5.0, -3.0, 0.0, -torch.inf]])
+    even = torch.tensor([[0.0, 1.0, 1.0, 1.0, 0.0]]) / 3
+    torch.testing.assert_close(Sample(temperature=temperature).narrow(logits), even)
+
+
 @some
 @given(SEEDS, st.integers(1, 40), st.sampled_from([0.3, 1.0, 50.0]), st.sampled_from([0, 2, 5]))
 def test_what_has_no_chance_is_never_drawn(seed: int, size: int, temperature: float, top_k: int) -> None:

@@ -60,6 +60,8 @@ BAD = {
         "model.decoder.layers: wanted a whole number ≥ 1, given 'six'"]),
     "out of range": (transformer(dropout=1.5), [
         "model.decoder.dropout: wanted a number ≥ 0 and < 1, given 1.5"]),
+    "more than single precision holds": (transformer(norm={"kind": "rms", "eps": 1e308}), [
+        "model.decoder.norm.eps: wanted a number > 0 and ≤ 1, given 1e+308"]),
     "wrong choice": ({"decoder": {"kind": "recurrent", "order": "bahdanaw"}}, [
         "model.decoder.order: wanted one of bahdanau, luong, luong_feeding, literal, given 'bahdanaw'"]),
     "heads that do not divide": (transformer(attention={"kind": "multihead", "heads": 7}) | {"width": 100}, [

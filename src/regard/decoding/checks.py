@@ -7,14 +7,18 @@ from regard.allocator import memory_here
 from regard.errors import InputError
 
 MOST_HYPOTHESES = 4096  # of one text; beams over 50 seldom find anything better
+LARGEST = 2**63 - 1  # what a tensor can count to
 COPIES = 4  # of the scores of all words that a step holds: logits, log p, the best blocks, sums
 SHARE = 2  # a half of the memory may be taken
+LITTLE = 2**25  # bytes that there is room for anywhere: nobody looks
 
 
 def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     """A whole number within its range, or a ValueError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        wanted = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+    top = LARGEST if most is None else most
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= top:
+        low = most is None and not (isinstance(value, int) and value > top)
+        wanted = f"of at least {least}" if low else f"from {least} to {top:,}"
         raise ValueError(f"{name}: wanted a whole number {wanted}, given {value!r}")
     return value
 
@@ -29,16 +33,20 @@ def finite(name: str, value: object, above: float | None = None, most: float | N
     return value
 
 
-def within(name: str, value: object, most: float) -> float:
-    """A number that is no further from zero than `most`, or a ValueError that names it."""
-    if abs(finite(name, value)) > most:
-        raise ValueError(f"{name}: wanted a number from {-most:g} to {most:g}, given {value!r}")
+def within(name: str, value: object, most: float, least: float | None = None) -> float:
+    """A number from `least` to `most`, or no further from zero than that, or a ValueError that names it."""
+    low = -most if least is None else least
+    if not low <= finite(name, value) <= most:
+        raise ValueError(f"{name}: wanted a number from {low:g} to {most:g}, given {value!r}")
     return finite(name, value)
 
 
 def check_room(hypotheses: int, vocabulary: int, batches: int = 1) -> None:
     """Refuse a beam whose scores alone would fill the memory."""
-    each, most = COPIES * 4 * vocabulary * batches, memory_here() // SHARE
+    each = COPIES * 4 * vocabulary * batches
+    if hypotheses * each <= LITTLE:
+        return
+    most = memory_here() // SHARE
     if hypotheses * each > most:
         raise InputError(
             f"decoding.beam_size: {hypotheses:,} hypotheses over {vocabulary:,} words take "

@@ -13,13 +13,13 @@ from torch import Tensor
 from regard.decoding.checks import finite, whole, within
 from regard.decoding.choice import Choice, forbid
 from regard.decoding.compiled.leap import Beams, Ended, Leap
-from regard.decoding.options import MinLength, NoRepeat, Penalty
+from regard.decoding.options import HEAVIEST, LIGHTEST, MinLength, NoRepeat, Penalty
 from regard.decoding.request import Event, Finished, Hypothesis, Token
 from regard.decoding.search import Active, NextTokens, Running, Search, not_numbers
 from regard.decoding.top import best, log_chances
 from regard.recipe import Number, Positive, Share
 
-LEAST = 1e-30  # smaller numbers are zero in single precision, and nothing would have a chance
+LEAST, MOST = 1e-30, 1e30  # beyond, numbers are zero or infinite in single precision, and nothing would have a chance
 
 
 class OneByOne(Search, ABC):
@@ -27,7 +27,7 @@ class OneByOne(Search, ABC):
 
     def __init__(self, min_length: int, no_repeat_ngram_size: int, repetition_penalty: float) -> None:
         super().__init__(min_length, no_repeat_ngram_size)
-        self.repetition_penalty = finite("repetition_penalty", repetition_penalty, 0.0)
+        self.repetition_penalty = within("repetition_penalty", repetition_penalty, HEAVIEST, LIGHTEST)
 
     @abstractmethod
     def pick(self, logits: Float[Tensor, "R V"], active: list[Active]) -> Int[Tensor, "R"]:
@@ -154,6 +154,8 @@ class Greedy(OneByOne):
         for each in ended:
             age, line = ages[each.sentence], lines[each.before]
             events += _last(running.active[each.sentence].place, line[len(line) - age :], each)
+        if len(ended) == len(running):
+            return running.over(events)
         running.age += leap.taken
         running.written, running.scores = torch.cat([running.written[rows], tokens], 1), leap.scores
         if ended:
@@ -218,7 +220,7 @@ class Sample(OneByOne):
         """Chances after temperature, top-k, top-p and min-p."""
         logits = logits.float()  # half precision cannot sum so many small chances
         below = logits - logits.amax(-1, keepdim=True)  # so that no temperature is too low
-        probs = (below / max(self.temperature, LEAST)).softmax(-1)
+        probs = (below / min(max(self.temperature, LEAST), MOST)).softmax(-1)
         if self.top_k and self.top_k < probs.shape[1]:
             least = probs.topk(self.top_k).values[:, -1:]
             probs = probs.masked_fill(probs < least, 0.0)

@@ -61,6 +61,11 @@ class Running:
         self.active = [self.active[place] for place in requests.tolist()]
         self.age, self.limit = self.age[requests], self.limit[requests]
 
+    def over(self, events: list[Event]) -> "NextTokens":
+        """All requests are done, and nothing comes next."""
+        self.active = []
+        return NextTokens(self.age[:0, None], None, events)
+
     def join(self, others: "Sequence[Running]") -> None:
         """Requests that began later go on beside those that are here."""
         parts = [self, *others]

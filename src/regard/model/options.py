@@ -27,7 +27,11 @@ Dilation = Annotated[
     Count, Doc("Factor by which neighbours stand further apart in each next layer; 1 means side by side.")
 ]
 Base = Annotated[Positive, Doc("How slow the slowest pair turns: once in about six times so many positions.")]
-Eps = Annotated[Positive, Doc("Small number added under the root, so that a vector of zeros divides by no zero.")]
+Eps = Annotated[
+    float,
+    Field(gt=0, le=1),
+    Doc("Small number added under the root, so that a vector of zeros divides by no zero."),
+]
 HeadBias = Annotated[bool, Doc("Whether every token of the vocabulary has a learned number added to its score.")]
 StochasticDepth = Annotated[
     Share,
