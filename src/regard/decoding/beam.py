@@ -94,9 +94,11 @@ class Beam(Search):
         for sentence, step, stops, log_prob, before, tokens, _ in leap.ended():
             line = [*lines[before], *(tokens[:-1] if stops else tokens)]
             self._end(running.active[sentence], line, ages[sentence] + step + 1, stops, log_prob)
+        events = [self._finished(running.active[row]) for row in leap.done]
+        if len(events) == len(running):
+            return running.over(events)
         running.age += leap.taken
         going = torch.tensor(leap.going, dtype=torch.long)
-        events = [self._finished(running.active[row]) for row in leap.done]
         rows, written, _ = leap.written()
         running.written, running.scores = torch.cat([running.written[rows], written], 1), leap.scores
         if events:

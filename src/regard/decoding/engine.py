@@ -1,6 +1,7 @@
 """The one decoding engine: any model that writes, any way to choose, tokens as they are written."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from regard.decoding.checks import check_room, check_tokens
 from regard.decoding.draft import Draft
@@ -46,17 +47,18 @@ class Engine:
         slots = self._job.slots()
         self._line: Line = Runner(self._job, slots) if draft is None else Speculator(self._job, draft)
 
-    def generate(self, requests: Iterable[Request]) -> Iterator[Event]:
+    def generate(self, requests: Iterable[Request], stopped: Callable[[], bool] | None = None) -> Iterator[Event]:
         """Tokens as soon as they are written, and every request's hypotheses when it is done.
 
-        An event's `place` is that of its request. A beam search knows its tokens only in the end.
+        An event's `place` is that of its request. A beam search knows its tokens only in the end. `stopped` may be
+        another one for these requests.
         """
-        ordered = numbered(list(requests))
+        job, ordered = self._job if stopped is None else replace(self._job, stopped=stopped), numbered(list(requests))
         if self._draft is not None:
-            return stepped(Speculator(self._job, self._draft), ordered)
-        count = workers(len(ordered), self._job.search.hypotheses, self._job.device)
-        check_room(self._job.search.hypotheses, self._words, count)
-        return alone(self._job, ordered) if count == 1 else side_by_side(self._job, ordered, count)
+            return stepped(Speculator(job, self._draft), ordered)
+        count = workers(len(ordered), job.search.hypotheses, job.device)
+        check_room(job.search.hypotheses, self._words, count)
+        return alone(job, ordered) if count == 1 else side_by_side(job, ordered, count)
 
     def write(self, requests: Iterable[Request]) -> list[list[Hypothesis]]:
         """The hypotheses of every request, in the order of the requests; the best of each first."""

@@ -5,11 +5,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 
 import torch
 from torch import Tensor
 
 from regard.decoding.checks import check_tokens
+from regard.decoding.choice import Choice
 from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.prefixes import Numbered
 from regard.decoding.request import Event, Request
@@ -45,18 +47,27 @@ class Job:
     spare: list[CompiledSteps] = field(default_factory=list)
     """Steps that nobody takes at the moment: to look at a model anew costs as much as some steps of one sentence."""
 
+    all_words: list[Choice] = field(default_factory=list)
+    """The choice among all of a vocabulary, once it was made."""
+
+    @property
+    def choice(self) -> Choice:
+        """Every token of the vocabulary may be written, but for those that are forbidden."""
+        head = self.model.head
+        if not self.all_words or self.all_words[0].head is not head or self.all_words[0].is_stop.device != self.device:
+            self.all_words[:] = [Choice(head, self.stop_tokens, self.forbidden)]
+        return self.all_words[0]
+
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
-        return next(self.model.parameters()).device
+        """Where the model is: as its head says, which takes less asking than all of it."""
+        head = self.model.head
+        return next(chain(head.parameters(), head.buffers(), self.model.parameters())).device
 
     def steps(self) -> CompiledSteps:
-        """Steps for one runner, until it hands them back."""
-        while self.spare:
-            with suppress(IndexError):  # another thread may be quicker
-                found = self.spare.pop()
-                if found.hold:
-                    return found
+        """Steps for one runner, until it hands them back. Whether they hold is to be asked before texts begin."""
+        with suppress(IndexError):  # another thread may be quicker
+            return self.spare.pop()
         return CompiledSteps(self.model, self.device)
 
     def slots(self, requests: int | None = None) -> int:

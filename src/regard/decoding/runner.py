@@ -2,6 +2,7 @@
 
 from regard.decoding.checks import check_held
 from regard.decoding.choice import Choice
+from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.group import Group
 from regard.decoding.job import Job, Line
 from regard.decoding.prefixes import Prefix
@@ -54,7 +55,11 @@ class Runner(Line):
         """The first step of new requests, those with prompts of one length and one beginning together; then of all."""
         new = [self._waiting.popleft() for _ in range(count)]
         here = [] if self._group is None else self._group.running.active
+        if not here and not self._steps.hold:
+            self._steps = CompiledSteps(self.job.model, self.job.device)
         choice = self._choice = self._choice_for([each.request for each in (*here, *new)])
+        if count == 1 and not here and (done := self._alone(new[0], choice)) is not None:
+            return done
         alike: dict[tuple[int, Prefix | None], list[Active]] = {}
         for each in new:
             alike.setdefault((len(each.request.prompt), each.prefix), []).append(each)
@@ -67,9 +72,19 @@ class Runner(Line):
         self._group = going[0] if going else None
         return events
 
+    def _alone(self, active: Active, choice: Choice) -> list[Event] | None:
+        """All of a sentence that nobody waits beside, where the machine code does that at once."""
+        request, search = active.request, self.job.search
+        if request.source is None or len(request.prompt) > 1:
+            return None
+        running = search.start([active], self.job.device)
+        beams = search.beams(running, choice)
+        leap = None if beams is None else self._steps.alone(request.source, request.prompt[0], beams)
+        return None if leap is None else search.leapt(running, leap).events
+
     def _choice_for(self, requests: list[Request]) -> Choice:
         """All tokens, or those that the requests at hand may call for."""
         job = self.job
         if job.shortlist is not None:
             return Choice(job.model.head, job.stop_tokens, job.forbidden, job.shortlist(requests))
-        return self._choice or Choice(job.model.head, job.stop_tokens, job.forbidden)
+        return self._choice or job.choice

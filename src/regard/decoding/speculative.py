@@ -46,7 +46,7 @@ class Speculator(Line):
             )
         self._draft = draft
         self._steps = CompiledSteps(job.model, job.device), CompiledSteps(draft.model, job.device)
-        self._choice = Choice(job.model.head, job.stop_tokens, job.forbidden)
+        self._choice = job.choice
         self._text: Text | None = None
 
     @property

@@ -14,6 +14,7 @@ from regard.decoding.beam import Beam
 from regard.decoding.compiled import steps as chosen
 from regard.decoding.compiled.leap import Leap
 from regard.decoding.compiled.machine_code import Code
+from regard.decoding.compiled.stepper import Stepper, Tables
 from regard.decoding.engine import Engine
 from regard.decoding.job import StoppedError
 from regard.decoding.prefixes import numbered
@@ -49,13 +50,13 @@ class Leaps:
         self.taken: list[int] = []
 
     def __enter__(self) -> "Leaps":
-        self._patch, written = pytest.MonkeyPatch(), Leap.written
+        self._patch, search = pytest.MonkeyPatch(), Stepper.search
 
-        def noted(leap: Leap) -> tuple[Tensor, Tensor, Tensor]:
+        def noted(stepper: Stepper, x: Tensor, tables: Tables, leap: Leap) -> None:
+            search(stepper, x, tables, leap)
             self.taken.append(leap.taken)
-            return written(leap)
 
-        self._patch.setattr(Leap, "written", noted)
+        self._patch.setattr(Stepper, "search", noted)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -235,8 +236,9 @@ def test_a_step_at_a_time_scores_are_the_same(code: Code, stops: list[int], seed
 
 @pytest.mark.parametrize("eight", [False, True])
 def test_one_text_after_another(code: Code, threads: int, eight: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sentence is one call from its first token to its last; a memory that has to grow on the way does."""
+    """One call takes as many steps as it may; a memory that has to grow on the way does."""
     monkeypatch.setattr(chosen, "multiplies_eighths", lambda: True)
+    monkeypatch.setattr(chosen, "ALONE", 0)
     writer = model(positions="alibi")
     if eight:
         quantize(writer)
@@ -316,7 +318,7 @@ def test_whoever_wants_it_to_end_is_heard_between_two_calls(code: Code) -> None:
 
     engine = Engine(writer, Beam(beam_size=4), stop_tokens=[], stopped=stopped)
     with Leaps() as leaps, pytest.raises(StoppedError):
-        written(code, [Request([1], [5, 3], 400)], engine)
+        written(code, [Request([1], [5, 3], 400)] * 2, engine)
     assert leaps.taken == [chosen.STEPS] * 2
 
 

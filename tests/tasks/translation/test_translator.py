@@ -202,7 +202,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[int]]]:
     """The rows of ids that a translator is about to translate; each becomes itself."""
     rows: list[list[int]] = []
 
-    def generate(self: Engine, requests: list[Request]) -> Iterator[Finished]:
+    def generate(self: Engine, requests: list[Request], stopped: object) -> Iterator[Finished]:
         for place, request in enumerate(requests):
             assert request.source is not None
             assert (list(request.prompt), request.source[-1]) == ([BOS], EOS)
@@ -259,7 +259,7 @@ def test_what_is_written_ends(tokenizers: TokenizerPair) -> None:
     endless = Translator(model, tokenizers, LONGEST, Greedy())
     texts = [" ".join(WORDS[:length]) for length in (1, 4, 6)]
     requests = [endless._request(ids, place) for place, ids in enumerate(tokenizers.source.encode(texts))]
-    for text, (best,) in zip(texts, endless._engine(lambda: False).write(requests), strict=True):
+    for text, (best,) in zip(texts, endless._engine.write(requests), strict=True):
         assert len(best.tokens) == 2 * (len(text.split()) + 1) + 10
         assert not {PAD, BOS, EOS} & set(best.tokens)
 
@@ -271,7 +271,7 @@ def test_a_model_with_few_positions_writes_no_further(search: Search, tokenizers
     model = seq2seq("transformer", len(tokenizers.target), ends=-99.0, positions=few)
     used = Translator(model, tokenizers, LONGEST, search)
     requests = [used._request(ids, place) for place, ids in enumerate(tokenizers.source.encode(["ein Hund", "und"]))]
-    assert [len(best.tokens) for (best,) in used._engine(lambda: False).write(requests)] == [4, 4]  # with <bos> five
+    assert [len(best.tokens) for (best,) in used._engine.write(requests)] == [4, 4]  # with <bos> five
 
 
 def test_a_model_that_can_read_little_is_given_little(tokenizers: TokenizerPair) -> None:

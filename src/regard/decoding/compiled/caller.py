@@ -1,5 +1,6 @@
 """One call of the machine code: its table is filled in, and there is room for what it writes on the way."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,16 +61,24 @@ class Caller:
 
     def read(self, x: Float[Tensor, "N D"], lengths: list[int], at_once: int) -> Float[Tensor, "N D"]:
         """What an encoder makes of sentences or images that follow each other, about so many positions at once."""
-        out, first, table = torch.empty_like(x), 0, whole_lines(lengths)
-        while first < len(x):
-            stops = table[first:, at.STOP]
-            stop = max(int(stops[0]), int(stops[stops <= first + at_once].max(initial=0)))
-            rows = table[first:stop].copy()
-            rows[:, [at.LOW, at.STOP]] -= first
+        out, first = torch.empty_like(x), 0
+        for some in together(lengths, at_once):
+            rows, stop = whole_lines(some), first + sum(some)
             more = {at.STEPS: 1, at.TILED: tile_of(self._plan, rows)}
             self.run(x[first:stop], rows, out[first:stop], more)
             first = stop
         return out
+
+
+def together(lengths: list[int], at_once: int) -> Iterator[list[int]]:
+    """Whole sentences, as many as have so many positions at most; a longer one by itself."""
+    some = list[int]()
+    for length in lengths:
+        if some and sum(some) + length > at_once:
+            yield some
+            some = []
+        some.append(length)
+    yield some
 
 
 def whole_lines(lengths: list[int]) -> Table:

@@ -1,6 +1,7 @@
 """Several steps of a search in one call: the table that the machine code reads and writes."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from regard.decoding.choice import Choice
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.ranking import MOST
 from regard.decoding.compiled.weights import Weights, need
+
+Table = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class Beams(NamedTuple):
@@ -59,23 +62,18 @@ class Leap:
         count = min(size + stops, words)
         best = min(size * (1 + stops), size * count)
         need(0 < count <= MOST and stops < words)
-        lines = dict.fromkeys((at.NUMBERS_OF, at.AGES, at.LIMITS, at.NOTED), sentences)
-        lines |= {at.SCORES: rows, at.RANKED: rows * count, at.RANKED_COLUMNS: rows * count, at.RANKED_TOTALS: rows}
-        lines |= {at.BEST_SCORES: best, at.BEST_PLACES: best}
-        lines |= dict.fromkeys((at.TOKENS, at.CHANCES, at.PARENTS), steps * rows)
-        lines |= {at.ENDED: 2 * rows * at.ENDED_SIZE, at.ENDED_SCORES: 2 * rows, at.ENDED_CHANCES: 2 * rows}
-        self._room = np.zeros(sum(lines.values()), np.int64)
-        self._starts = dict(zip(lines, np.cumsum([0, *lines.values()])[:-1].tolist(), strict=True))
-        self._steps, self._rows, base = steps, rows, self._room.ctypes.data
-        self.table = np.zeros(at.SEARCH_SIZE, np.int64)
-        for name, start in self._starts.items():
-            self.table[name] = base + 8 * start
+        self._starts, offsets, room = _laid_out(steps, sentences, rows, count, best)
+        self._room, self.table = np.zeros(room, np.int64), np.zeros(at.SEARCH_SIZE, np.int64)
+        self.steps, self.size, self._rows = steps, size, rows
+        self.table[at.NUMBERS_OF :][: len(offsets)] = self._room.ctypes.data + offsets
         self.table[[at.TAKEN, at.SENTENCES, at.FEWEST, at.BEAMS]] = steps, sentences, fewest, size
         self.table[[at.COUNT, at.BEST, at.SHORTEST]] = count, best, beams.shortest
         self._choose(beams.choice)
         self._whole(at.NUMBERS_OF, sentences)[:] = np.arange(sentences)
-        self._whole(at.AGES, sentences)[:], self._whole(at.LIMITS, sentences)[:] = beams.ages, beams.limits
-        self._whole(at.NOTED, sentences)[:], self._floats(at.SCORES, rows)[:] = beams.noted, beams.scores
+        self._whole(at.NOTED, sentences)[:] = beams.noted
+        self._whole(at.AGES, sentences)[:] = beams.ages.numpy()
+        self._whole(at.LIMITS, sentences)[:] = beams.limits.numpy()
+        self._floats(at.SCORES, rows)[:] = beams.scores.numpy()
         self._kept: list[object] = [beams.choice]  # what the table has the address of must live as long
 
     @property
@@ -121,7 +119,7 @@ class Leap:
         row, (tokens, chances, parents) = np.arange(self._going_rows), self._history()
         lines = np.empty((len(row), self.taken), np.int64)
         log_probs = np.empty((len(row), self.taken), np.float32)
-        for step in reversed(range(self.taken)):
+        for step in reversed(range(self.taken if len(row) else 0)):
             lines[:, step], log_probs[:, step] = tokens[step, row], chances[step, row]
             row = parents[step, row]
         return torch.from_numpy(row), torch.from_numpy(lines), torch.from_numpy(log_probs)
@@ -155,7 +153,7 @@ class Leap:
 
     def _history(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tokens, their log P and the rows they came from, step by step."""
-        shape, size = (self._steps, self._rows), self._steps * self._rows
+        shape, size = (self.steps, self._rows), self.steps * self._rows
         tokens, parents = (self._whole(name, size).reshape(shape) for name in (at.TOKENS, at.PARENTS))
         chances = self._floats(at.CHANCES, size).reshape(shape)
         return tokens[: self.taken], chances[: self.taken], parents[: self.taken]
@@ -165,3 +163,16 @@ class Leap:
 
     def _floats(self, name: int, size: int) -> np.ndarray:
         return self._room[self._starts[name] :].view(np.float32)[:size]
+
+
+@lru_cache
+def _laid_out(steps: int, sentences: int, rows: int, count: int, best: int) -> tuple[dict[int, int], Table, int]:
+    """Where each kind of numbers begins, the same in bytes, and how much room all need."""
+    lines = dict.fromkeys((at.NUMBERS_OF, at.AGES, at.LIMITS, at.NOTED), sentences)
+    lines |= {at.SCORES: rows, at.RANKED: rows * count, at.RANKED_COLUMNS: rows * count, at.RANKED_TOTALS: rows}
+    lines |= {at.BEST_SCORES: best, at.BEST_PLACES: best}
+    lines |= dict.fromkeys((at.TOKENS, at.CHANCES, at.PARENTS), steps * rows)
+    lines |= {at.ENDED: 2 * rows * at.ENDED_SIZE, at.ENDED_SCORES: 2 * rows, at.ENDED_CHANCES: 2 * rows}
+    assert list(lines) == list(range(at.NUMBERS_OF, at.ENDED_CHANCES + 1))  # they follow each other in the table
+    starts = np.cumsum([0, *lines.values()])
+    return dict(zip(lines, starts.tolist(), strict=False)), 8 * starts[:-1], int(starts[-1])

@@ -1,5 +1,7 @@
 """Sources read by the machine code: only what is real of them, sentence behind sentence, nothing is padded."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int
@@ -14,7 +16,7 @@ from regard.decoding.compiled.weights import NotCoveredError, Weights, need
 from regard.model.assembly import Seq2Seq
 from regard.model.attention import Multihead
 from regard.model.attention.attention import split
-from regard.model.memory import Memory, Past, SourceKeysValues
+from regard.model.memory import KeysValues, Memory, Past, SourceKeysValues
 from regard.model.positions import Where
 from regard.model.precision import is_rounded
 from regard.model.transformer import TransformerDecoder, TransformerEncoder
@@ -39,7 +41,12 @@ class Reader:
         self._crosses = [cross_of(layer.cross) for layer in decoder.layers]
         self._weights = Weights()
         self._matrices = np.array([self._matrix(cross) for cross in self._crosses])
-        self._heads = heads_of(decoder.layers[0].attention)
+        self._heads, self.cross = heads_of(decoder.layers[0].attention), heads_of(self._crosses[0])
+
+    @property
+    def remembers_all(self) -> bool:
+        """Whether the decoder keeps every key and value, and sees them all."""
+        return all(type(entry) is KeysValues for entry in self._decoder.begin(1).layers)
 
     def start(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, "B"]) -> Memory | None:
         """The memory before the first step; None, and nothing done, where only torch can do this."""
@@ -47,12 +54,10 @@ class Reader:
             need(not torch.is_grad_enabled() and not is_rounded(CPU) and self._plan.holds)
             need(not self._plan.weights.moved and not self._weights.moved)
             need(source.shape[1] <= LONGEST and bool((lengths > 0).all()))
-            x = self._plan.positions.embed(self._embedding(source), Where(0, source.shape[1]))
-            need(x.dtype == torch.float32)
+            x = self._embedded(source)
         except NotCoveredError:
             return None
-        self._plan.pack()
-        self._weights.pack(self._matrices)
+        self.pack()
         counts = lengths.tolist()
         padding = Padding(source.shape[1], counts)
         states = self._caller.read(padding.without(x), counts, AT_ONCE)
@@ -62,6 +67,29 @@ class Reader:
             if isinstance(entry, Past):
                 entry.make_room((len(source), self._heads.groups, self._heads.width))
         return memory
+
+    def read(self, source: Sequence[int]) -> Float[Tensor, "L S C"]:
+        """What every layer of the decoder makes of one sentence: keys of all heads, and values behind them.
+
+        Weights must be packed; NotCoveredError where only torch can do this.
+        """
+        need(self._plan.holds and len(source) <= LONGEST)
+        x = self._embedded(torch.tensor([source]))
+        states = self._caller.read(x.flatten(0, 1), [len(source)], AT_ONCE)
+        made = torch.empty(len(self._crosses), len(source), 2 * self.cross.groups * self.cross.width)
+        for matrix, out in zip(self._matrices, made, strict=True):
+            run_product(self._code, matrix, states, out)
+        return made
+
+    def _embedded(self, source: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
+        x = self._plan.positions.embed(self._embedding(source), Where(0, source.shape[1]))
+        need(x.dtype == torch.float32)
+        return x
+
+    def pack(self) -> None:
+        """Have all weights packed, anew where they were changed."""
+        self._plan.pack()
+        self._weights.pack(self._matrices)
 
     def _matrix(self, cross: Multihead) -> list[int]:
         inside = 2 * cross.kv_heads * heads_of(cross).width

@@ -1,5 +1,7 @@
 """One step by the machine code."""
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int
@@ -14,14 +16,23 @@ from regard.decoding.compiled.past import PastTable
 from regard.decoding.compiled.plan import Plan, embedding_of
 from regard.decoding.compiled.positions import Table, row_table
 from regard.decoding.compiled.product import run_product
+from regard.decoding.compiled.shape import Heads
 from regard.decoding.compiled.weights import NotCoveredError, Weights, need
 from regard.model.assembly import Writer
 from regard.model.memory import Claim, Memory, Past
-from regard.model.positions import Rotary
+from regard.model.positions import Rotary, Where
 from regard.model.precision import is_rounded
 
 CPU = torch.device("cpu")
 TOGETHER = 8  # positions of a row: so many look back together
+
+
+class Tables(NamedTuple):
+    """Where rows stand and what they see, what all layers remember, and what these tables have addresses of."""
+
+    rows: Table
+    past: Table
+    kept: object = None
 
 
 class Stepper:
@@ -67,22 +78,48 @@ class Stepper:
             need(memory.share == beams.size and tokens.shape[1] == 1)
             self._check(tokens, memory)
             self._know(beams.choice.head)
-            x, leap = self._embedded(tokens, memory).flatten(0, 1), Leap(beams, steps, fewest)
-            leap.tell(self._embedding.table.weight, self._plan.places(where.stop))
+            x, leap = self._embedded(tokens, memory).flatten(0, 1), self._told(Leap(beams, steps, fewest), where.stop)
             claim = self._past.claim(memory, where, ahead=True)
             self._pack(memory, len(tokens))
         except NotCoveredError:
             return None
         if claim.seen is not None:
             leap.see(claim.seen.shape[3])
-        more, ahead = {at.STEPS: 1, at.SEARCH: leap.address}, Ahead(steps, beams.size * (steps - 1))
-        self._run(x, row_table(memory, claim), self._words, more, ahead, leap)
+        self.search(x, self._tables(row_table(memory, claim)), leap)
         memory.advance(leap.taken)
         seen = None if claim.seen is None else claim.seen[..., : claim.own + beams.size * leap.taken].contiguous()
         for entry in memory.layers:
             assert isinstance(entry, Past)
             entry.taken(seen, steps - leap.taken)
         return leap
+
+    def begin(self, token: int, beams: Beams, steps: int) -> tuple[Float[Tensor, "R D"], Leap]:
+        """So many steps of hypotheses that all go on from a token, and that nobody has a memory of.
+
+        Given back is what a `search` wants; NotCoveredError where others have to do this. Weights that were packed for
+        this head must be as they were.
+        """
+        need(not torch.is_grad_enabled() and not is_rounded(CPU) and self._plan.holds)
+        self._know(beams.choice.head)
+        x = self._placed(torch.full((beams.size, 1), token), Where(0, 1)).flatten(0, 1)
+        leap = self._told(Leap(beams, steps), steps)
+        if self._packed[1] is not self._head:
+            self._pack(None, beams.size)
+        return x, leap
+
+    def search(self, x: Float[Tensor, "R D"], tables: Tables, leap: Leap) -> None:
+        """The steps of a leap."""
+        more, ahead = {at.STEPS: 1, at.SEARCH: leap.address}, Ahead(leap.steps, leap.size * (leap.steps - 1))
+        self._run(x, tables._replace(kept=(leap, tables.kept)), self._words, more, ahead)
+
+    def _told(self, leap: Leap, stop: int) -> Leap:
+        leap.tell(self._embedding.table.weight, self._plan.places(stop))
+        return leap
+
+    @property
+    def heads(self) -> Heads:
+        """Those of self-attention."""
+        return self._plan.shape.heads
 
     def read(self, tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R T D"] | None:
         """The states of many more tokens in every row, their first ones too; None where only torch can do this."""
@@ -112,13 +149,13 @@ class Stepper:
 
     def forget(self) -> None:
         """Let go of the memory of the last texts."""
-        self._past, self._packed = PastTable(self._plan), (None, None)
+        self._past, self._packed = PastTable(self._plan), (None, self._packed[1])
 
     def _check(self, tokens: Tensor, memory: Memory) -> None:
         need(len(tokens) == memory.rows > 0 and tokens.shape[1] > 0)
         need(not torch.is_grad_enabled() and not is_rounded(CPU) and self._plan.holds)
 
-    def _pack(self, memory: Memory, rows: int) -> None:
+    def _pack(self, memory: Memory | None, rows: int) -> None:
         """Where rows are many, weights are packed; whether they were changed is asked at the beginning of texts."""
         for_whom = (memory, self._head)
         if rows >= LEAST and any(map(_other, for_whom, self._packed)):
@@ -140,7 +177,10 @@ class Stepper:
         self._head, self._head_weights, self._words = head, weights, words
 
     def _embedded(self, tokens: Int[Tensor, "R T"], memory: Memory) -> Float[Tensor, "R T D"]:
-        x = self._plan.positions.embed(self._embedding(tokens), memory.where(tokens.shape[1]))
+        return self._placed(tokens, memory.where(tokens.shape[1]))
+
+    def _placed(self, tokens: Int[Tensor, "R T"], where: Where) -> Float[Tensor, "R T D"]:
+        x = self._plan.positions.embed(self._embedding(tokens), where)
         need(x.dtype == torch.float32 and x.is_contiguous() and x.shape[2] == self._plan.width)
         return x
 
@@ -151,22 +191,19 @@ class Stepper:
         memory.advance(steps)
         if steps >= TOGETHER and claim.apart is None and claim.seen is None:
             more[at.TILED] = tile_of(self._plan, rows)
-        return self._run(x.flatten(0, 1), rows, words, more)
+        return self._run(x.flatten(0, 1), self._tables(rows), words, more)
+
+    def _tables(self, rows: Table) -> Tables:
+        return Tables(rows, self._past.table.copy())  # who comes late must find what was remembered at its own step
 
     def _run(
-        self,
-        x: Float[Tensor, "N D"],
-        rows: Table,
-        words: int,
-        more: dict[int, int],
-        ahead: Ahead = ONE,
-        leap: Leap | None = None,
+        self, x: Float[Tensor, "N D"], tables: Tables, words: int, more: dict[int, int], ahead: Ahead = ONE
     ) -> Float[Tensor, "N V"]:
-        out, past = torch.empty(len(x), words or x.shape[1]), self._past.table.copy()
+        out, rows = torch.empty(len(x), words or x.shape[1]), tables.rows
         turns = self._turns(int(rows[:, at.POSITION].max()) + ahead.steps, x)
-        more |= {at.PAST_TABLE: past.ctypes.data, at.TURNS: 0 if turns is None else turns.data_ptr()}
+        more |= {at.PAST_TABLE: tables.past.ctypes.data, at.TURNS: 0 if turns is None else turns.data_ptr()}
         more |= {at.WORDS: words, **dict(enumerate(self._matrix[0].tolist(), at.HEAD))}
-        self._caller.run(x, rows, out, more, ahead, (past, turns, leap))
+        self._caller.run(x, rows, out, more, ahead, (tables, turns))
         return out
 
     def _turns(self, needed: int, like: Tensor) -> Tensor | None:

@@ -1,13 +1,17 @@
 """Which steps are compiled: single ones of many rows at most, on a CPU, of models that are covered."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.decoding.compiled.alone import Alone
 from regard.decoding.compiled.leap import Beams, Leap
 from regard.decoding.compiled.machine_code import MACHINE_CODE, multiplies_eighths
 from regard.decoding.compiled.product import teach
 from regard.decoding.compiled.reader import Reader
+from regard.decoding.compiled.standing import Standing
 from regard.decoding.compiled.stepper import Stepper
 from regard.decoding.compiled.weights import NotCoveredError
 from regard.model.assembly import Seq2Seq, Writer
@@ -19,6 +23,7 @@ SEVERAL = 16  # tokens of which some follow each other in a row: every one of th
 LEAST = 32  # tokens of a prompt's block: where a window lets so many be read at once, and no more, torch is as fast
 STEPS = 32  # of a search that are taken in one call at most, …
 AT_ONCE = 2**31  # … with so many products: some 50 ms, after which whoever waits for tokens or wants it to end is heard
+ALONE = 2**33  # products of a sentence that is done in one call: a fifth of a second, if it becomes as long as it may
 FEW, FEW_ROUNDED = 8, 2  # rows: fewer read the same weights, and take as long
 ROWS_ROUNDED = 8  # for a translator in eight bits, where the processor has no such products for four columns at once
 
@@ -33,17 +38,18 @@ class CompiledSteps:
     """The steps of a model that need not be torch's. One thread at a time may ask."""
 
     def __init__(self, model: Writer, device: torch.device) -> None:
-        self.model = model
+        self.model, self._device = model, device
         self._most = most_rows(model.head) if device.type == "cpu" else 0
         self._few = FEW_ROUNDED if isinstance(model.head, QuantizedLinear) else FEW
         self._stepper: Stepper | None = None
         self._reader: Reader | None = None
         self._reads = True
-        self._parts = [
-            (part._modules, tuple(part._modules.values()), part._forward_hooks, part._forward_pre_hooks)
-            for part in model.modules()
-        ]
+        self._alone: Alone | None = None
+        self._standing = Standing(model)
         teach(model)
+
+    def __reduce__(self) -> "tuple[type[CompiledSteps], tuple[Writer, torch.device]]":
+        return CompiledSteps, (self.model, self._device)  # a copy has other addresses
 
     @property
     def compiled(self) -> bool:
@@ -52,11 +58,8 @@ class CompiledSteps:
 
     @property
     def hold(self) -> bool:
-        """Whether the model has the parts that it had, and nobody's hook on any of them."""
-        return all(
-            tuple(now.values()) == before and not hooks and not hooks_before
-            for now, before, hooks, hooks_before in self._parts
-        )
+        """Whether the model is as it was, with nobody's hook on any of its parts."""
+        return self._standing.holds
 
     def rest(self) -> bool:
         """Let go of what was written last; whether any steps were compiled, which others may want to go on with."""
@@ -100,24 +103,36 @@ class CompiledSteps:
         scored: Tensor = head(states) if found is None else found
         return scored
 
-    def start(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, "B"]) -> Memory:
-        """The memory of these sources before the first step, read by the machine code where that can be."""
-        if self._most == ROWS and self._reads and isinstance(self.model, Seq2Seq):
-            found = self._read(self.model, source, lengths)
-            if found is not None:
-                return found
-        return self.model.start(source, lengths)
+    def alone(self, source: Sequence[int], token: int, beams: Beams) -> Leap | None:
+        """All of one sentence, from its source to its last hypothesis; None, and nothing done, where others have to.
 
-    def _read(self, model: Seq2Seq, source: Tensor, lengths: Tensor) -> Memory | None:
-        code = MACHINE_CODE.get()
-        if code is None:
+        Only where it is soon done, whatever it becomes: nobody is heard meanwhile. The model must be as it was.
+        """
+        stepper, reader = self._ready(), self._reading()
+        if stepper is None or reader is None or not self._standing.certain:
+            return None
+        if beams.left * stepper.products * max(beams.size, self._few) > ALONE:
             return None
         try:
-            self._reader = self._reader or Reader(code, model)
+            self._alone = self._alone or Alone(reader, stepper)
         except NotCoveredError:
-            self._reads = False
             return None
-        return self._reader.start(source, lengths)
+        return self._alone.leap(source, token, beams)
+
+    def start(self, source: Int[Tensor, "B S"], lengths: Int[Tensor, "B"]) -> Memory:
+        """The memory of these sources before the first step, read by the machine code where that can be."""
+        reader = self._reading()
+        found = None if reader is None else reader.start(source, lengths)
+        return self.model.start(source, lengths) if found is None else found
+
+    def _reading(self) -> Reader | None:
+        code = MACHINE_CODE.get() if self._reader is None and self._reads and self._most == ROWS else None
+        if code is not None and isinstance(self.model, Seq2Seq):
+            try:
+                self._reader = Reader(code, self.model)
+            except NotCoveredError:
+                self._reads = False
+        return self._reader
 
     def _ready(self) -> Stepper | None:
         code = MACHINE_CODE.get() if self._stepper is None and self._most else None

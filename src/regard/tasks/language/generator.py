@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 
@@ -20,7 +21,7 @@ from regard.model.mask import Mask
 from regard.model.mode import evaluating
 from regard.tasks.language.facts import Facts
 from regard.tasks.language.loss import label_surprises
-from regard.tasks.language.writing import Chat, Chunk, Generated, Text
+from regard.tasks.language.writing import Chat, Chunk, Generated, Text, check_stops
 
 ROWS = 320
 ENDLESS = 2**62
@@ -50,7 +51,8 @@ class TextGenerator:
             unlike = sum(its.get(token) != number for token, number in mine.items())
             raise InputError(
                 f"the draft has another vocabulary: of {len(mine):,} tokens {unlike:,} are not among its {len(its):,}, "
-                "or have another number; train a draft with the run's tokenizer, on the same texts"
+                "or have another number\ntrain a draft on the same texts with the run's tokenizer: "
+                "tokenizer.kind=pretrained tokenizer.file=RUN/tokenizer.json"
             )
         places = [next(each.model.parameters()).device for each in (self, other)]
         if places[0] != places[1]:
@@ -108,6 +110,7 @@ class TextGenerator:
         What cannot be written is refused at once. Where the context is full a text ends, or, if it is to `slide`, its
         older half is forgotten and it goes on.
         """
+        check_stops(stop)
         texts = [
             self._begun(prompt, tokens, stop, place)
             for place, prompt in enumerate(each for each in prompts for _ in range(samples))
@@ -125,6 +128,12 @@ class TextGenerator:
         with evaluating(self.model):
             ((best, *_),) = engine.write([Request(list(ids), None, more)])
         return [*ids, *best.tokens]
+
+    @cached_property
+    def _engine(self) -> Engine:
+        """One for all texts: what it knows of the model serves the next, too."""
+        stops, never = self.facts.stops, self._never()
+        return Engine(self.model, self.search, stop_tokens=stops, forbidden=never, rows=ROWS, draft=self.draft)
 
     def _never(self) -> list[int]:
         """Tokens that are no text: what begins one, and those that the tokenizer does not know."""
@@ -149,19 +158,10 @@ class TextGenerator:
     def _round(
         self, texts: list[Text], first: int, slide: bool, stopped: Callable[[], bool]
     ) -> Iterator[Chunk | tuple[int, Generated]]:
-        engine = Engine(
-            self.model,
-            self.search,
-            stop_tokens=self.facts.stops,
-            forbidden=self._never(),
-            rows=ROWS,
-            stopped=stopped,
-            draft=self.draft,
-        )
         requests = [text.request(self.room, first) for text in texts]
         try:
             with evaluating(self.model), evaluating(self.model if self.draft is None else self.draft.model):
-                for event in engine.generate(requests):
+                for event in self._engine.generate(requests, stopped):
                     text = texts[event.place]
                     if isinstance(event, Token):
                         yield from text.add(event)

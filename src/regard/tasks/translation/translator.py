@@ -106,7 +106,7 @@ class Translator:
         """What is written, in the mode of answering, whatever mode the model was left in."""
         try:
             with evaluating(self.model):
-                for event in self._engine(stopped).generate(requests):
+                for event in self._engine.generate(requests, stopped):
                     if isinstance(event, Finished):
                         yield event
         except StoppedError:
@@ -139,7 +139,9 @@ class Translator:
             weights = align(self.model, asked, [ids.bos, *part.target])
         return Alignment(two.source.tokens(asked), two.target.tokens([*part.target, ids.eos]), weights)
 
-    def _engine(self, stopped: Callable[[], bool]) -> Engine:
+    @cached_property
+    def _engine(self) -> Engine:
+        """One for all texts: what it knows of the model serves the next, too."""
         ids, shortlist = self.tokenizers.ids, self.shortlist
 
         def candidates(requests: Sequence[Request]) -> Tensor:
@@ -153,7 +155,6 @@ class Translator:
             forbidden=ids.never_written,
             rows=self.rows,
             shortlist=None if shortlist is None else candidates,
-            stopped=stopped,
         )
 
     def _request(self, ids: list[int], number: int) -> Request:
