@@ -71,6 +71,21 @@ def test_it_is_kept_in_a_table_and_opened_as_it_was(style: str, tmp_path: Path) 
 
 
 @every
+def test_the_file_of_a_run_is_opened_with_its_special_tokens(style: str, tmp_path: Path) -> None:
+    """They need not have the usual names; those that are named go before, and damage is refused as in a run."""
+    held, file = opened(put(tmp_path, style), eos="n").table(), tmp_path / "kept.json"
+    file.write_text(json.dumps(held))
+    assert opened(str(file)).table() == held
+    assert opened(str(file), eos="e").table() == held | {"eos": Engine.from_str(content(style)).get_vocab()["e"]}
+    file.write_text(json.dumps(held | {"eos": 10**6}))
+    with pytest.raises(InputError, match=r"^tokenizer.file: not a tokenizer: 1000000 is no id of its"):
+        opened(str(file))
+    file.write_text(json.dumps(held | {"tokenizer": held["tokenizer"] | {"pre_tokenizer": {"type": "pickle"}}}))
+    with pytest.raises(InputError, match=r"^tokenizer.file: not a tokenizer: pre_tokenizer: 'pickle'"):
+        opened(str(file))
+
+
+@every
 def test_specials_are_silent_and_all_others_are_shown(style: str, tmp_path: Path) -> None:
     tokenizer = opened(put(tmp_path, style))
     (row,) = tokenizer.encode(["two men"])

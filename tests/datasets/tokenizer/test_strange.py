@@ -62,6 +62,8 @@ BPE: dict[str, Change] = {
     "merge without its prefix": lambda held: held["model"].update(continuing_subword_prefix="\xe9\xe9"),
     "nothing to replace": lambda held: held.update(normalizer=replace("", "x")),
     "pattern": lambda held: held.update(pre_tokenizer=split(r"(a+)+$")),
+    "a list for a pattern": lambda held: held.update(pre_tokenizer=split([])),
+    "a table for a pattern": lambda held: held.update(pre_tokenizer=split({})),
     "odd option": lambda held: held.update(decoder={"type": "Strip", "content": " ", "start": 10**9, "stop": 0}),
     "unknown option": lambda held: held.update(decoder={"type": "Fuse", "deep": 1}),
     "nested": lambda held: held.update(normalizer=nested(9)),
@@ -82,7 +84,7 @@ def nested(times: int) -> dict[str, Any]:
     return {"type": "Sequence", "normalizers": [nested(times - 1)] if times else []}
 
 
-def split(pattern: str) -> dict[str, Any]:
+def split(pattern: Any) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 

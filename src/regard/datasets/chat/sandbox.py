@@ -20,6 +20,10 @@ COMMON = (
 )
 
 
+class TooLongError(Exception):
+    """More was written than a chat may have."""
+
+
 def main() -> None:
     order = json.load(sys.stdin)
     sys.path.append(order["path"])
@@ -38,6 +42,8 @@ def with_error(make: Any, template: str, values: dict[str, Any]) -> dict[str, st
     """The text, or what went wrong in a few words."""
     try:
         return {"text": _rendered(make(template), values)}
+    except TooLongError:
+        return {"error": f"it writes more than {LONGEST:,} characters"}
     except MemoryError:
         return {"error": "it takes more memory than it may"}
     except RecursionError:
@@ -53,7 +59,7 @@ def _rendered(template: Any, values: dict[str, Any]) -> str:
     for part in template.generate(**values):
         left -= len(part)
         if left < 0:
-            raise MemoryError
+            raise TooLongError
         parts.append(part)
     return "".join(parts)
 

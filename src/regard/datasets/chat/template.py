@@ -20,6 +20,7 @@ from regard.errors import InputError
 
 SANDBOX = Path(__file__).with_name("sandbox.py")
 SECONDS, PATIENCE, MEMORY = 2, 20.0, 2**29  # of work, of waiting on a busy machine, and bytes
+ESCAPED, FRAME = 12, 4096  # bytes of JSON that a character takes at most, and those around a text
 NEEDED = ("LD_LIBRARY_PATH", "TZ")
 MARK = re.compile("\ue000([0-9a-f]{32})-([0-9]{1,9})\ue001")
 
@@ -55,7 +56,7 @@ def render(
             assert child.stdout is not None
             child.stdin.write(order)
             child.stdin.close()
-            said = child.stdout.read(8 * LONGEST)
+            said = child.stdout.read(ESCAPED * LONGEST + FRAME)
         except BrokenPipeError:
             said = b""
         finally:
@@ -98,11 +99,11 @@ class _Hidden:
         self.nonce, self.names = secrets.token_hex(16), list[str]()
 
     def hide(self, value: Any) -> Any:
-        """The same without them, in tables and lists too."""
+        """The same without them, in lists and tables too, whose keys a template can write as well."""
         if isinstance(value, str):
             return self.control.sub(self._mark, value)
         if isinstance(value, Mapping):
-            return {key: self.hide(inner) for key, inner in value.items()}
+            return {self.hide(key): self.hide(inner) for key, inner in value.items()}
         return [self.hide(inner) for inner in value] if isinstance(value, list | tuple) else value
 
     def _mark(self, found: re.Match[str]) -> str:
@@ -140,10 +141,18 @@ def _order(template: str, values: Mapping[str, Any]) -> bytes:
 def _answer(said: bytes, code: int) -> str:
     answer = json_value(said)
     if isinstance(answer, dict) and isinstance(answer.get("text"), str):
-        text: str = answer["text"]
-        return text
+        return _whole(answer["text"])
     if isinstance(answer, dict) and "error" in answer:
         raise InputError(f"chat template: {str(answer['error'])[:300]}")
     if code in (-signal.SIGKILL, -signal.SIGXCPU):
         raise InputError(f"chat template: not rendered within {SECONDS} seconds of work; it may never end")
     raise InputError("chat template: it took more memory than it may, or cannot be rendered here")
+
+
+def _whole(text: str) -> str:
+    """Half of a character that takes two can be written in a template, and encoded by nobody."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"chat template: it writes {text[error.start]!r}, which is no character") from error
+    return text

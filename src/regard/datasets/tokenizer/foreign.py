@@ -55,8 +55,8 @@ def _few(value: Any) -> bool:
 def _pattern(value: Any) -> bool:
     if not isinstance(value, Mapping) or len(value) != 1:
         return False
-    literal = value.get("String")
-    return (_word(literal) and bool(literal)) or ("Regex" in value and value["Regex"] in PATTERNS)
+    literal, regex = value.get("String"), value.get("Regex")
+    return (_word(literal) and bool(literal)) or (isinstance(regex, str) and regex in PATTERNS)
 
 
 BYTES: dict[str, Check] = {"add_prefix_space": _truth, "trim_offsets": _truth, "use_regex": _truth}
@@ -205,6 +205,7 @@ def _chars(value: Any) -> bool:
 
 
 def _added(tokens: Any) -> list[dict[str, Any]]:
+    """Control tokens stand where they are written to the letter: no normalizer may make one of other letters."""
     if not isinstance(tokens, list) or len(tokens) > ADDED:
         raise ValueError("added_tokens: no list of them, or too many")
     for token in tokens:
@@ -215,4 +216,4 @@ def _added(tokens: Any) -> list[dict[str, Any]]:
         flags = {name: value for name, value in token.items() if name not in ("id", "content")}
         if not all(name in ADDED_TOKEN and isinstance(value, bool) for name, value in flags.items()):
             raise ValueError(f"added_tokens: {text[:SHORT]!r} is of a kind that is not known here")
-    return [dict(token) for token in tokens]
+    return [dict(token) | ({"normalized": False} if token.get("special") else {}) for token in tokens]

@@ -35,6 +35,11 @@ class Tokenizer:
 
     def __len__(self) -> int:
         """One more than the highest id."""
+        return self._size
+
+    @cached_property
+    def _size(self) -> int:
+        """The library copies its whole vocabulary to answer."""
         return 1 + max(self.engine.get_vocab().values(), default=-1)
 
     @property
@@ -95,13 +100,13 @@ class Tokenizer:
         inner, prefix = table.get("tokenizer"), table.get("prefix")
         if not isinstance(inner, Mapping) or prefix not in ("", PREFIX):
             raise InputError("not a tokenizer: wanted the tables Regard writes")
-        engine = own_engine(inner)
         special = [table.get(role) for role in ("pad", "bos", "eos")]
-        size = len(cls(engine))
+        ids = [token if type(token) is int else None for token in special]
+        made = cls(own_engine(inner), ids[0], ids[1], ids[2], prefix)
         for token in special:
-            if token is not None and not (type(token) is int and 0 <= token < size):
-                raise InputError(f"not a tokenizer: {token!r} is no id of its {size:,}")
-        return cls(engine, special[0], special[1], special[2], prefix)
+            if token is not None and not (type(token) is int and 0 <= token < len(made)):
+                raise InputError(f"not a tokenizer: {token!r} is no id of its {len(made):,}")
+        return made
 
 
 def own_engine(table: Mapping[str, Any]) -> Engine:
