@@ -17,7 +17,7 @@ from regard.model.device import chosen_device
 from regard.model.quantize import quantize
 from regard.model.weights import fitted, load
 from regard.recipe import Recipe
-from regard.recipe.override import Override
+from regard.recipe.override import Override, pairs
 from regard.recipe.plugins import check_needs
 from regard.recipe.read import keys, put
 from regard.recipe.recipe import shown_size
@@ -54,8 +54,10 @@ class Trained:
         """The same model, answering otherwise: `answering("decoding.beam_size=1")`."""
         if not overrides:
             return self
-        recipe = _changed(self.recipe, overrides)
-        return replace(self, recipe=recipe, task=recipe.wants("task").build(self.run.files))
+        recipe, said = _changed(self.recipe, overrides)
+        task: Task = recipe.wants("task").build(self.run.files)
+        task.said = self.task.said | said
+        return replace(self, recipe=recipe, task=task)
 
 
 def open_run(
@@ -78,13 +80,14 @@ def open_run(
     where = chosen_device(device, int8)
     run = Run.open(Path(folder))
     check_needs(run.folder, MENU.parts)
-    recipe = _changed(Recipe.check(run.recipe, MENU), overrides)
+    recipe, said_of_files = _changed(Recipe.check(run.recipe, MENU), overrides)
     checkpoint = run.for_use(listener)
     model: Assembly = fitted(recipe.model, checkpoint.shapes())
     listener.at("reading the weights")
     with ThreadPoolExecutor(1) as beside:
         reading = beside.submit(checkpoint.weights)  # while tokenizers are looked through, which takes as long
         task: Task = recipe.wants("task").build(run.files)
+        task.said = said_of_files
         for key, size in task.sizes().items():
             said = getattr(recipe.model, key)
             if said != size:
@@ -98,10 +101,13 @@ def open_run(
     return Trained(run, recipe, checkpoint.step, task, model.to(where).eval(), int8)
 
 
-def _changed(recipe: Recipe, overrides: Sequence[Override]) -> Recipe:
-    """With other answers than the recipe's own."""
+def _changed(recipe: Recipe, overrides: Sequence[Override]) -> tuple[Recipe, dict[str, Any]]:
+    """With other answers than the recipe's own; and what is said of files that are named at use, which is no part of
+    it: its own data may be of a kind that has no such option."""
     _only_at_use(overrides, recipe)
-    return Recipe.check(put(recipe.table(), overrides), MENU) if overrides else recipe
+    given = {".".join(steps): value for override in overrides for steps, value in pairs(override)}
+    said = {key: given.pop(key) for key in task_of(recipe).at_reading if key in given}
+    return Recipe.check(put(recipe.table(), [given]), MENU) if given else recipe, said
 
 
 def _refuse_no_numbers(run: Run, step: int, weights: "dict[str, torch.Tensor]") -> None:
@@ -128,7 +134,7 @@ def task_of(recipe: Recipe) -> type[Task]:
 
 
 def _only_at_use(overrides: Sequence[Override], recipe: Recipe) -> None:
-    known = task_of(recipe).at_use
+    known = (*task_of(recipe).at_use, *task_of(recipe).at_reading)
     for key in keys(overrides):
         if not any(key == one or key.startswith(f"{one}.") for one in known):
             more = f"; what can is {', '.join(known)}" if known else ""

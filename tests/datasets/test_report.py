@@ -98,3 +98,10 @@ def test_hashes_and_dice_are_the_same_on_every_machine() -> None:
     assert all(0 <= throw < 1 for throw in throws)
     assert sum(throws) / 2_000 == pytest.approx(0.5, abs=0.02)
     assert dice(1, "a") == dice(1, "a") != dice(2, "a")
+
+
+def test_what_comes_from_no_file_is_named_by_its_kind() -> None:
+    assert str(Report(read=34, kept=34, unit="work")) == "34 works"
+    assert str(Report(read=1, kept=1, unit="work")) == "1 work"
+    assert str(Report(read=90, kept=90)) == "90"
+    assert str(Report(files=["a.txt"], read=34, kept=34, unit="line")) == "34 read from a.txt"

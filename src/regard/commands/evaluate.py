@@ -25,7 +25,11 @@ def evaluate(
         list[str] | None, typer.Argument(metavar="[a.b=c]…", help="How it answers, such as decoding.kind=greedy.")
     ] = None,
     on: Annotated[
-        str, typer.Option(help="Other data: NAME for NAME.de and NAME.en, a .tsv, .csv or .jsonl; a folder of images.")
+        str,
+        typer.Option(
+            help="Other data: NAME for NAME.de and NAME.en, a .tsv, .csv or .jsonl; text files, folders, patterns; "
+            "a folder of images."
+        ),
     ] = "",
     beam: Annotated[int, typer.Option(min=0, help="Size of the beam; 1 is greedy, 0 as the recipe says.")] = 0,
     set_: Set = None,

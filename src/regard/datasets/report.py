@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SHOWN, FEW = 3, 100
+ROW = "row"  # of no kind that people have a word for
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Report:
     files: list[str] = field(default_factory=list)
     rows_before: list[int] = field(default_factory=list)
     """Of each file, how many rows stand in the files before it: rows are numbered through."""
-    unit: str = "row"
+    unit: str = ROW
     """What a row is in the file: a line, an image."""
     notes: list[str] = field(default_factory=list)
     """What is worth a second thought."""
@@ -103,7 +104,8 @@ class Report:
             return f"{self.read:,} held out of {self.out_of}"
         named = self.files[0] if len(self.files) == 1 else f"{len(self.files):,} files"
         where = f" from {named}" if self.files else ""
-        return f"{self.read:,}{' read' if where or self.kept != self.read else ''}{where}"
+        what = "" if where or self.unit == ROW else f" {self.unit}{'s' * (self.read != 1)}"
+        return f"{self.read:,}{what}{' read' if where or self.kept != self.read else ''}{where}"
 
     @classmethod
     def open(cls, table: Mapping[str, Any]) -> "Report":

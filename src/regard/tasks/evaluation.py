@@ -39,9 +39,15 @@ class Scored:
     step: int
     how: str
     data_hash: str
+    whole: bool = False
+    """Whether that is all of the files that were named, and no split of a run's own data."""
+    learnt: bool = False
+    """Whether some of these files are among those that it learnt from."""
 
     def __str__(self) -> str:
-        return f"the {self.split} split of {self.data}\nanswered by step {self.step:,}: {self.how}"
+        named = self.data if self.whole else f"the {self.split} split of {self.data}"
+        learnt = ", which it learnt from" if self.learnt else ""
+        return f"{named}{learnt}\nanswered by step {self.step:,}: {self.how}"
 
 
 class Evaluation(ABC):

@@ -92,6 +92,9 @@ class Task(ABC):
     """The command that uses a trained run."""
     at_use: ClassVar[tuple[str, ...]] = ()
     """Sections and keys of a recipe that may be changed for a trained run: how it answers, not what it is."""
+    at_reading: ClassVar[tuple[str, ...]] = ()
+    """Keys that say how files named at use are read, and nothing of the run's own data: `data_from` finds them in
+    `said`."""
 
     inherits: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Sections of a recipe whose outcome comes along with the weights of another run (a tokenizer's vocabulary), each
@@ -103,6 +106,8 @@ class Task(ABC):
 
     def __init__(self, kept: Kept | None) -> None:
         self.kept = kept
+        self.said: dict[str, Any] = {}
+        """What was said at use of the keys in `at_reading`."""
 
     @abstractmethod
     def prepare(self, listener: Listener) -> dict[Split, Report]:
@@ -176,6 +181,10 @@ class Task(ABC):
         kind = type(self.data).__name__.lower()
         said = f"{named}: the data of this task ({kind}) come from no files, so no others can be named; "
         raise InputError(said, call="leave out on=…", flag="leave out --on")
+
+    def learnt_from(self, data: Data[Any]) -> bool:
+        """Whether what `data_from` gave is of files that were learnt from, as far as their names tell."""
+        return False
 
     def check(self, model: Any) -> None:  # noqa: B027  (most have nothing to refuse)
         """Refuse, before a run is made, a model that cannot learn these data."""

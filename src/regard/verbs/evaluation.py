@@ -42,11 +42,20 @@ def evaluate(
     if found is None:
         raise KeyboardInterrupt
     how = trained.task.manner(trained.answerer) + (", int8" if trained.int8 else "")
-    return found.of(Scored(data.called(chosen), chosen, trained.step, how, data.fingerprint()))
+    learnt = bool(on) and trained.task.learnt_from(data)
+    return found.of(
+        Scored(data.called(chosen), chosen, trained.step, how, data.fingerprint(), whole=bool(on), learnt=learnt)
+    )
 
 
 def _examined(trained: Trained, on: str, split: Split | None, like: Trained) -> tuple[Data[object], Split]:
     """The data that a run is to be scored on, and which part of them."""
+    if trained.task.said and not on:
+        raise InputError(
+            f"{', '.join(trained.task.said)}: says how other files are read, and its own are read as they were; ",
+            call="name files with on=…",
+            flag="name files with --on",
+        )
     data = trained.task.data_from(on) if on else like.task.data
     chosen: Split = split or ("test" if data.has("test") else "valid")
     if not data.has(chosen):

@@ -13,6 +13,8 @@ from regard.trained import Trained
 from regard.verbs.given import checked, named
 from regard.verbs.runs import RunLike, answerer_of, opened
 
+MOST_SAMPLES = 4096  # of one prompt, as many as `regard generate` takes
+
 
 def generate(
     run: RunLike,
@@ -30,9 +32,9 @@ def generate(
 ) -> list[Generated]:
     """Go on with a text or several, with a trained language model: `samples` texts for each, in their order."""
     rows = checked(prompts)
-    for name, value, least in (("tokens", tokens, 1), ("samples", samples, 1), ("draft_tokens", draft_tokens, 0)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise InputError(f"{name}: wanted a whole number from {least}, given {named(value)}")
+    _check_number("tokens", tokens, 1)
+    _check_number("samples", samples, 1, MOST_SAMPLES)
+    _check_number("draft_tokens", draft_tokens, 0)
     generator = generator_of(opened(run, *overrides, device=device, int8=int8, listener=listener))
     if draft is not None:
         generator = drafted(generator, draft, draft_tokens, device, listener)
@@ -42,6 +44,12 @@ def generate(
             found[event[0]] = event[1]
             listener.at("writing", len(found), len(rows) * samples)
     return [found[place] for place in sorted(found)]
+
+
+def _check_number(name: str, value: object, least: int, most: int | None = None) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        wanted = f"from {least}" + ("" if most is None else f" to {most:,}")
+        raise InputError(f"{name}: wanted a whole number {wanted}, given {named(value)}")
 
 
 def drafted(

@@ -189,8 +189,20 @@ def test_parquet_has_a_column_of_texts(tmp_path: Path) -> None:
     train, valid = documents(data, "train", report), documents(data, "valid")
     assert sorted([*train.values(), *valid.values()]) == sorted(texts[:700])
     assert (report.count("without a text"), report.count("empty")) == (1, 1)
-    with pytest.raises(InputError, match=r"no column 'text'; there are: body, n; say data.text=NAME"):
+    there = "columns with texts are: body; say data.text=NAME"
+    with pytest.raises(InputError, match=rf"docs.parquet: no column 'text'; {there}"):
         list(TextFiles(train=str(tmp_path / "docs.parquet")).read("train"))
+    with pytest.raises(InputError, match=rf"docs.parquet: column 'n' has no texts \(int64\); {there}"):
+        list(TextFiles(train=str(tmp_path / "docs.parquet"), text="n").read("train"))
+    parquet.write_table(arrow.table({"text": [1, 2]}), tmp_path / "none.parquet")
+    with pytest.raises(InputError, match=r"column 'text' has no texts \(int64\); no column has any"):
+        list(TextFiles(train=str(tmp_path / "none.parquet")).read("train"))
+    for kind in (arrow.large_string(), arrow.dictionary(arrow.int32(), arrow.string())):
+        parquet.write_table(arrow.table({"text": arrow.array(["a b"], kind)}), tmp_path / "kind.parquet")
+        assert list(TextFiles(train=str(tmp_path / "kind.parquet"), valid_share=0.0).read("train")) == [("a b",)]
+    parquet.write_table(arrow.table({"text": [["a b"], ["c"]]}), tmp_path / "lists.parquet")
+    with pytest.raises(InputError, match=r"column 'text' has no texts \(list<"):
+        list(TextFiles(train=str(tmp_path / "lists.parquet")).read("train"))
     (tmp_path / "bad.parquet").write_bytes(b"PAR1" + bytes(99))
     with pytest.raises(InputError, match=r"bad.parquet: cannot be read"):
         list(TextFiles(train=str(tmp_path / "bad.parquet")).read("train"))
@@ -204,3 +216,16 @@ def test_no_files_are_nothing_to_learn_from() -> None:
     assert data.fingerprint()
     with pytest.raises(InputError, match="no texts to learn from; name files"):
         data.survey(Heard())
+
+
+def test_files_that_are_learnt_are_known_and_those_held_out_are_not(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"{number}.txt").write_text(f"text {number}")
+    data = TextFiles(train=str(tmp_path), valid_share=0.3)
+    learnt = set(documents(data, "train").values())
+    assert 0 < len(learnt) < 40
+    for number in range(40):
+        assert data.learns([str(tmp_path / f"{number}.txt")]) == (f"text {number}" in learnt)
+    assert not data.learns([str(tmp_path / "other.txt")])
+    assert not TextFiles(train=str(tmp_path / "gone.txt")).learns([str(tmp_path / "gone.txt")])
+    assert not TextFiles(train="").learns([str(tmp_path / "1.txt")])

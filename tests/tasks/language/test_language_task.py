@@ -247,6 +247,21 @@ def test_losses_stand_where_they_were_in_their_window(text: Path) -> None:
     assert parts[3].loss == pytest.approx(sum(costs[7:]) / sum(counts[7:]), rel=1e-4)
 
 
+def test_how_a_text_is_read_is_said(text: Path) -> None:
+    for options, said in (
+        ({}, "windows of 12 tokens"),
+        ({"stride": 4}, "windows of 12 tokens, 4 new"),
+        ({"carry_state": True}, "windows of 12 tokens, state carried from each to the next"),
+        ({"carry_state": True, "stride": 4}, "windows of 12 tokens, state carried from each to the next"),
+    ):
+        task, model = prepared(text, "gru", task=options)
+        answerer = task.answerer(model)
+        assert task.manner(answerer) == said
+        found = task.evaluate(answerer, Exam(task.data, "valid"))
+        assert found is not None
+        assert bool(found.notes()) == said.endswith("new")  # what is carried does not overlap
+
+
 def test_a_text_of_several_lanes_is_all_read(text: Path) -> None:
     task, model = prepared(text, "gru", task={"carry_state": True})
     with torch.no_grad():
@@ -317,6 +332,7 @@ def test_what_a_run_keeps_opens_it_without_its_data(text: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
+        ({"task": {"context": 1}}, r"task\.context: wanted a whole number ≥ 2, given 1"),
         ({"task": {"context": 100_000}}, "the training text has .* tokens, and a window 100,000; lower task.context"),
         ({"task": {"stride": 13}}, "stride: 13 leaves tokens out between windows of 12"),
         ({"task": {"carry_state": True, "documents": "apart"}}, "choose documents=joined"),

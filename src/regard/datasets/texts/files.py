@@ -181,6 +181,16 @@ class TextFiles(Documents):
         chosen: Split = split if self.named[split] else "train"
         return [str(source.file) for source in self._sources(chosen)] if self.named[chosen] else []
 
+    def learns(self, files: Iterable[str]) -> bool:
+        """Whether something in one of these files is learnt, and not held out; what is gone is not known to be."""
+        wanted = {Path(file).resolve() for file in files}
+        try:
+            mine = [source for source in self._sources("train") if source.file.resolve() in wanted]
+            found = (one for source in mine for one in source.documents() if not one.bad)
+            return any(self._ends or self._side(one) == "train" for one in found)
+        except InputError:
+            return False
+
     def identity(self) -> list[Any]:
         named = [split for split in SPLITS if self.named[split]]
         contents = [[checksum(source.file, links=True) for source in self._find(split)] for split in named]

@@ -21,6 +21,7 @@ from regard.errors import InputError
 Unit = Literal["file", "line", "paragraph"]
 BLOCK = 1 << 16  # characters that are read at once
 NO_TEXT = "without a text"
+STRINGS = ("string", "large_string", "string_view")  # types of parquet columns
 
 
 @dataclass(frozen=True)
@@ -152,9 +153,17 @@ class Parquet(Source):
 
     def check(self) -> None:
         with self._table() as table:
-            names = table.schema_arrow.names
-        if self.key not in names:
-            raise InputError(f"{self.file}: no column {self.key!r}; there are: {', '.join(names)}; say data.text=NAME")
+            columns = {field.name: _kind(field.type) for field in table.schema_arrow}
+        if columns.get(self.key) in STRINGS:
+            return
+        texts = [name for name, kind in columns.items() if kind in STRINGS]
+        what = (
+            f"column {self.key!r} has no texts ({columns[self.key]})"
+            if self.key in columns
+            else f"no column {self.key!r}"
+        )
+        there = f"columns with texts are: {', '.join(texts)}; say data.text=NAME" if texts else "no column has any"
+        raise InputError(f"{self.file}: {what}; {there}")
 
     @contextmanager
     def _table(self) -> Iterator[Any]:
@@ -168,6 +177,11 @@ class Parquet(Source):
                 yield ParquetFile(file)
             except (ArrowException, OSError) as error:
                 raise InputError(f"{self.file}: cannot be read: {str(error).splitlines()[0][:200]}") from error
+
+
+def _kind(column: Any) -> str:
+    """The type of a column, or of what a dictionary of its values holds."""
+    return str(column.value_type if str(column).startswith("dictionary<") else column)
 
 
 def _whole(number: int, text: Any) -> Document:

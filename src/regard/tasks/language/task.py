@@ -7,6 +7,7 @@ from math import exp, log, nan
 from typing import Annotated, Any, Literal
 
 from annotated_doc import Doc
+from pydantic import Field
 from torch import Tensor
 
 from regard.datasets.data import Data, Report, Split, note_untested, short_hash
@@ -46,6 +47,7 @@ class Language(Task):
     assembly = LanguageModel
     example = "regard generate {run} 'Once upon a time'"
     at_use = ("decoding", "task.stride")
+    at_reading = ("data.text",)
     inherits = {"tokenizer": ("target", "head")}  # noqa: RUF012
     batch_option = "task.batch_tokens"
 
@@ -58,7 +60,11 @@ class Language(Task):
         data: Annotated[Part[Documents], Doc("Texts to learn from: your own files, or built-in ones.")],
         tokenizer: Annotated[Part[TokenizerTrainer], Doc("How text is cut into tokens.")] = choose("bpe"),
         decoding: Annotated[Part[Search], Doc("How the next token is chosen, once it is trained.")] = choose("sample"),
-        context: Annotated[Count, Doc("Tokens in a window: so far back a model learns to look.")] = 256,
+        context: Annotated[
+            int,
+            Field(ge=2),  # one to begin with, and one to write
+            Doc("Tokens in a window: so far back a model learns to look."),
+        ] = 256,
         batch_tokens: Annotated[Count, Doc("Tokens in a batch: windows times their length.")] = 4096,
         documents: Annotated[
             Literal["joined", "apart"],
@@ -252,7 +258,8 @@ class Language(Task):
 
     def evaluate(self, answerer: TextGenerator, exam: Exam) -> LanguageScores | None:
         stream = self._examined(exam)
-        reader = Reader(self.context, self.context if exam.quick else self.stride, self.apart, self.carries)
+        stride = self.context if exam.quick or self.carries else self.stride  # carried on, windows have no overlap
+        reader = Reader(self.context, stride, self.apart, self.carries)
         start = time.perf_counter()
         found = reader.read(answerer.model, stream, QUICK if exam.quick else None, exam.stopped, exam.listener)
         if found is None:
@@ -284,7 +291,10 @@ class Language(Task):
         return documents, characters + documents, size + documents
 
     def manner(self, answerer: TextGenerator) -> str:
-        return f"windows of {self.context:,} tokens" + (f", {self.stride:,} new" if self.stride < self.context else "")
+        new = f", {self.stride:,} new" if self.stride < self.context else ""
+        return f"windows of {self.context:,} tokens" + (
+            ", state carried from each to the next" if self.carries else new
+        )
 
     def unlike(self, other: "Language") -> list[str]:
         if self.tokenizer.table() != other.tokenizer.table():
@@ -292,7 +302,12 @@ class Language(Task):
         return []
 
     def data_from(self, named: str) -> Documents:
-        text = self.data.text if isinstance(self.data, TextFiles) else "text"
+        text = self.said.get("data.text", self.data.text if isinstance(self.data, TextFiles) else "text")
+        if not isinstance(text, str) or not text:
+            raise RecipeError(f"data.text: wanted the name of a key or column, given {text!r}")
         other = TextFiles(train=named, test=named, text=text)
         other.keys["test"] = "on"
         return other
+
+    def learnt_from(self, data: Data[Any]) -> bool:
+        return isinstance(self.data, TextFiles) and self.data.learns(data.files("test"))

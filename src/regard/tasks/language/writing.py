@@ -51,6 +51,12 @@ class Chunk:
     written: Written | None = None
 
 
+def check_stops(stop: Sequence[str]) -> None:
+    """An empty text would come at once, and was hardly meant."""
+    if not all(stop):
+        raise InputError("an empty text ends nothing; leave out ", call="'' in stop=…", flag="--stop ''")
+
+
 class Text:
     """One text while it is written."""
 
@@ -58,7 +64,7 @@ class Text:
         self, prompt: str | Chat, ids: list[int], stream: TextStream, tokens: int, stop: Sequence[str], place: int
     ) -> None:
         self.ids, self.left, self.place, self.why = ids, tokens, place, None
-        self._stream, self._stop = stream, [one for one in stop if one]
+        self._stream, self._stop = stream, stop
         self._longest = max(map(len, self._stop), default=0)
         self._made = Generated(prompt if isinstance(prompt, str) else str(prompt[-1].get("content", "")))
         self._held = ""
