@@ -12,7 +12,12 @@ from regard.importing import read_model
 from regard.importing.configs import read_config
 
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
-    "another family": ("llama", {"model_type": "gemma2"}, "model_type: 'gemma2' is not among"),
+    "another family": (
+        "llama",
+        {"model_type": "gemma2"},
+        "model_type: 'gemma2' is not among the families that can be imported; there is gpt2, [a-z0-9, ]*resnet$",
+    ),
+    "a slip": ("llama", {"model_type": "lama"}, "can be imported; did you mean 'llama'\\?$"),
     "none": ("llama", {"model_type": None}, "model_type: 'None' is not among"),
     "scaled positions": ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 8.0}}, "'yarn': Regard knows"),
     "scaled, older": ("llama", {"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "'dynamic': Regard knows"),
@@ -146,6 +151,13 @@ def test_what_is_no_number_is_refused(number: str, tmp_path: Path) -> None:
     theirs = stranger("llama")
     theirs.model.norm.weight.data[3] = float(number)
     with pytest.raises(InputError, match=rf"{tmp_path}: model\.norm\.weight holds what is no number"):
+        read_model(put(tmp_path, theirs))
+
+
+def test_what_is_too_large_for_float32_is_refused(tmp_path: Path) -> None:
+    theirs = stranger("llama").double()
+    theirs.model.norm.weight.data[3] = -1e39
+    with pytest.raises(InputError, match=r"model\.norm\.weight holds what is no number in float32 \(NaN, infinite or "):
         read_model(put(tmp_path, theirs))
 
 

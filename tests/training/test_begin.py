@@ -11,6 +11,7 @@ from toyruns import Table, fingerprint, killed, recipe, tensors, whole
 
 from regard.errors import InputError, RecipeError
 from regard.run import Run
+from regard.training.begin import _smallest
 from regard.training.events import Event, Step
 from regard.training.train import training
 
@@ -86,6 +87,7 @@ def test_only_what_is_asked_for_is_taken(overrides: list[Any], kept: set[str], b
         (["from.fresh=x"], "from.fresh: no part is called 'x'"),
         (["from.parts=7"], "from.parts: wanted a list of texts, given 7"),
         (["model.encoder.cell=lstm"], "begin what does not fit anew: from.fresh=encoder"),
+        (["model.encoder.layers=2"], "begin what does not fit anew: from.fresh=encoder"),
         (["model.width=32"], "none of its parts fits; leave out from=, or keep model as it is there"),
     ],
 )
@@ -104,6 +106,20 @@ def test_the_remedy_for_what_does_not_fit_is_one(base: Path, tmp_path: Path) -> 
     remedy = str(refused.value).split("anew: ")[1]
     begun(base, tmp_path / "new", "model.encoder.cell=lstm", "training.steps=1", remedy)
     assert Run.open(tmp_path / "new").facts["from"]["copied"] > 0
+
+
+@pytest.mark.parametrize(
+    ("misfits", "parts"),
+    [
+        (["decoder.positions.table.weight"], ["decoder.positions"]),
+        (["decoder.layers.0.mlp.up.weight", "decoder.layers.1.mlp.up.weight"], ["decoder.layers"]),
+        (["head.weight", "decoder.positions.table.weight"], ["head", "decoder.positions"]),
+        (["decoder.positions.table.weight", "decoder.layers.0.mlp.up.weight"], ["decoder"]),
+    ],
+)
+def test_no_more_is_begun_anew_than_does_not_fit(misfits: list[str], parts: list[str]) -> None:
+    layers = [f"decoder.layers.{n}.mlp.{side}.weight" for n in (0, 1) for side in ("up", "down")]
+    assert _smallest(misfits, [*layers, "decoder.positions.table.weight", "head.weight", "head.bias"]) == parts
 
 
 def test_what_is_no_run_cannot_be_begun_from(tmp_path: Path) -> None:

@@ -18,11 +18,10 @@ def read_config(table: Mapping[str, Any], named: str) -> Design:
     """The design that a config.json asks for; what Regard cannot express is refused in a sentence."""
     family = table.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
-        known = [*FAMILIES, *VISION]
-        hint = nearest(family, known) if isinstance(family, str) else ""
+        told = str(family)[:60]
         raise InputError(
-            f"{named}: model_type: {str(family)[:60]!r} is not among the families that can be imported: "
-            f"{', '.join(known)}{hint}"
+            f"{named}: model_type: {told!r} is not among the families that can be imported"
+            f"{nearest(told, [*FAMILIES, *VISION])}"
         )
     settings = Settings(table, named)
     _refuse(settings)

@@ -6,7 +6,7 @@ than one thing together. So a weight of a file has uses, each a part of one of R
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, prod
+from math import prod
 
 import torch
 from torch import Tensor
@@ -101,9 +101,10 @@ class Plan:
         for done, (source, uses) in enumerate(self.uses.items()):
             listener.at("reading the weights", done, len(self.uses))
             tensor = read(source)
-            least, most = map(float, torch.aminmax(tensor))
-            if not isfinite(least) or not isfinite(most):
-                raise InputError(f"{named}: {source[:100]} holds what is no number (NaN or infinite)")
+            if not all(each.float().isfinite() for each in torch.aminmax(tensor)):
+                raise InputError(
+                    f"{named}: {source[:100]} holds what is no number in float32 (NaN, infinite or too large)"
+                )
             for use in uses:
                 if use.target not in made:
                     made[use.target] = torch.empty(tuple(shapes[use.target]))

@@ -65,11 +65,11 @@ class Base:
         return len(taken), fresh
 
     def _misfit(self, names: list[str], wanted: Mapping[str, list[int]], start: Start) -> RecipeError:
-        """With all parts that would have to be begun anew."""
+        """With the smallest parts that would have to be begun anew."""
         there = self.checkpoint.shapes()
-        first, anew = names[0], dict.fromkeys([*start.fresh, *(name.partition(".")[0] for name in names)])
+        first, anew = names[0], dict.fromkeys([*start.fresh, *_smallest(names, wanted)])
         said = f"from: {first} is {wanted[first]} here, and {self.run.folder} has {there.get(first, 'no such tensor')}"
-        if {name.partition(".")[0] for name in wanted} <= set(anew):
+        if all(_in(name, anew) for name in wanted):
             return RecipeError(f"{said}\nnone of its parts fits; leave out from=, or keep model as it is there")
         return RecipeError(f"{said}\nbegin what does not fit anew: from.fresh={','.join(anew)}")
 
@@ -111,6 +111,21 @@ def _known(parts: list[str], names: list[str], key: str) -> None:
 
 def _in(name: str, parts: Iterable[str]) -> bool:
     return any(name == part or name.startswith(f"{part}.") for part in parts)
+
+
+def _smallest(misfits: Iterable[str], names: Iterable[str]) -> list[str]:
+    """The parts that misfits are in: `decoder.positions`, or `decoder` where something in each part of it misfits."""
+    inside: dict[str, set[str]] = {}
+    for name in names:
+        inside.setdefault(name.partition(".")[0], set()).add(_part(name))
+    parts = dict.fromkeys(map(_part, misfits))
+    whole = {top for top, some in inside.items() if some <= set(parts) or top in parts}
+    return [*dict.fromkeys(top if (top := part.partition(".")[0]) in whole else part for part in parts)]
+
+
+def _part(name: str) -> str:
+    """At most two steps down, and never a single tensor of a part."""
+    return ".".join(name.split(".")[:-1][:2])
 
 
 def _few(names: list[str]) -> str:
