@@ -138,7 +138,7 @@ def judged(scene: Scene, words: Words, before: int = 0, seconds: float = SECONDS
     took, memory = time.monotonic() - began, usage.ru_maxrss * 1024
     text = said.read_bytes().decode(errors="replace")
     kind = "outside" if scene.found() != untouched or SECRET in text else _kind(code, text, late)
-    if kind in GOOD and before and memory - before > MEMORY:
+    if kind in (*GOOD, "hang") and before and memory - before > MEMORY:  # to be given it may take long
         kind = "memory"
     return Verdict(kind, text[-3000:], took, memory)
 

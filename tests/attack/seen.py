@@ -34,7 +34,7 @@ def harms(beside: Path) -> dict[str, tuple[str, Callable[[], object]]]:
         "an error of Python's": ("trace", _raise),
         "sleeping": ("hang", lambda: time.sleep(60)),
         "dying": ("crash", lambda: os.kill(os.getpid(), signal.SIGSEGV)),
-        "much memory": ("memory", lambda: TAKEN.append(bytearray(b"x") * (3 << 29))),
+        "much memory": ("memory", lambda: TAKEN.append(bytearray(b"x") * (9 << 27))),
         "too much memory": ("memory", lambda: bytearray(1 << 40)),
         "reading beside": ("outside", (beside / "file.txt").read_text),
         "writing beside": ("outside", (beside / "new.txt").touch),

@@ -38,6 +38,14 @@ finally:
         assert verb in shown
 
 
+def test_what_other_data_may_be_is_said_for_every_task_in_a_narrow_terminal() -> None:
+    shown = regard("evaluate", "-h").stdout
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    told = " ".join(shown.split("--on ")[1].split("--beam")[0].replace("│", " ").split())
+    for said in ("NAME.de and NAME.en", "text files, folders, patterns", "a folder of images"):
+        assert said in told
+
+
 def test_recipes_lists_all_of_them() -> None:
     found = json.loads(regard("recipes", "--json").stdout)
     assert {name: one["about"] for name, one in found.items()} == recipes()

@@ -128,7 +128,9 @@ def test_a_disk_that_fills_up_while_saving_is_told_and_nothing_half_written_stay
         patch.setattr("regard.disk.tensors.save_file", disk_full)
         done = regard("train", *QUICK, "--out", "run")
     assert done.code == 1
-    assert "run: the disk is full; what was saved before is whole. Make room, then go on with --resume" in done.err
+    assert (
+        "run: the disk is full; what was saved before is whole. Make room, then try again, a training with" in done.err
+    )
     assert not list(here.rglob("*.part"))
     assert " stopped" in regard("runs", "run").out
     refused(3, "run: nothing was saved in it yet; `regard train run --resume` goes on", "translate", "run", "a")

@@ -173,6 +173,50 @@ def test_it_is_evaluated_on_other_texts(run: str, tmp_path: Path) -> None:
     assert regard("evaluate", run, "--set", "task.stride=4").code == 0
 
 
+def test_what_is_scored_of_other_files_is_all_of_them_and_perhaps_learnt(run: str, tmp_path: Path) -> None:
+    own, other = Path(run).parent / "text.txt", tmp_path / "other.txt"
+    other.write_text("nothing of the kind " * 30)
+    (tmp_path / "link.txt").symlink_to(own)
+    for file, learnt in ((other, False), (own, True), (tmp_path / "link.txt", True)):
+        scored = evaluate(run, on=file).scored
+        assert scored is not None
+        assert (scored.whole, scored.learnt) == (True, learnt)
+    said = regard("evaluate", run, "--on", str(own)).out
+    assert " ".join(said.split("answered by")[0].split()) == f"{len(TEXT) + 1:,} tokens of {own}, which it learnt from"
+    assert f"tokens of the test split of {own}\n" in evaluate(run).about
+    assert evaluate(run, on=other).about.startswith(f"601 tokens of {other}\nanswered by step")
+
+
+def test_how_other_files_are_read_is_said_at_use(run: str, tmp_path: Path) -> None:
+    """Whatever the run learnt from, and its own data stay what they were."""
+    file, plain = tmp_path / "other.jsonl", tmp_path / "other.txt"
+    file.write_text(json.dumps({"body": "nothing of the kind " * 30, "n": 7}) + "\n")
+    plain.write_text("nothing of the kind " * 30)
+    refused(3, "keys with texts are: body; say data.text=KEY", "evaluate", run, "--on", str(file))
+    wanted = evaluate(run, on=plain).facts()["bits_per_byte"]
+    for words in (["data.text=body"], ["--set", "data.text=body"]):
+        done = regard("evaluate", run, "--on", str(file), *words, "--json")
+        assert (done.code, done.err) == (0, "")
+        assert json.loads(done.out)["bits_per_byte"] == pytest.approx(wanted)
+    opened = open_run(run, "data.text=body")
+    assert opened.task.data.fingerprint() == opened.run.facts["data"]
+    assert opened.answering("decoding.kind=greedy").task.said == {"data.text": "body"}
+    refused(3, "data.text: says how other files are read", "evaluate", run, "data.text=body")
+    refused(
+        2, "data.text: wanted the name of a key or column, given 7", "evaluate", run, "--on", str(file), "data.text=7"
+    )
+    refused(2, "what can is decoding, task.stride, data.text", "evaluate", run, "data.seed=2")
+
+
+def test_a_column_of_parquet_is_named_at_use_by_a_run_of_built_in_texts(run: str, tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"body": ["nothing of the kind " * 30]}), tmp_path / "other.parquet")
+    words = ["data.kind=pydoc", "training.steps=1", "--out", str(tmp_path / "help"), "-q"]
+    assert regard("train", str(Path(run).parent / "fox.toml"), *words).code == 0
+    found = evaluate(tmp_path / "help", "data.text=body", on=tmp_path / "other.parquet")
+    assert found.facts()["documents"] == 1
+
+
 def test_the_calls_do_the_same(run: str) -> None:
     trained = open_run(run)
     one, two = generate(trained, ["The fox", "no"], "decoding.kind=greedy", tokens=6)
@@ -182,6 +226,9 @@ def test_the_calls_do_the_same(run: str) -> None:
     for wrong in ({"tokens": 0}, {"samples": -1}):
         with pytest.raises(InputError, match="wanted a whole number"):
             generate(run, "a", **wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="samples: wanted a whole number from 1 to 4,096, given int 1000000000"):
+        generate(run, "a", samples=10**9)
+    refused(2, "less than or equal to 4096", "generate", run, "a", "--samples", "4097")
 
 
 def test_a_model_of_characters_takes_in_those_it_has_never_seen(run: str) -> None:
@@ -198,10 +245,20 @@ def test_what_cannot_be_is_said_in_a_line(run: str, tmp_path: Path) -> None:
     refused(3, "a prompt of 100 tokens, and the model takes in 32", "generate", run, "x" * 99)
     words = ["generate", run, "a", "--greedy", "--top-k", "3", "--seed", "1"]
     refused(2, "--greedy leaves nothing to chance: leave out --top-k, --seed", *words)
+    refused(3, "an empty text ends nothing; leave out --stop ''", "generate", run, "a", "--stop", ".", "--stop", "")
+    with pytest.raises(InputError, match="an empty text ends nothing; leave out '' in stop="):
+        generate(run, "a", stop=[".", ""])
     refused(3, "not UTF-8", "generate", run, "--whole", given=b"\xff")
+    refused(3, r"--stop is not UTF-8: b'caf\xff'", "generate", run, "a", "--stop", "b", "--stop", "caf\udcff")
+    refused(3, r"--system is not UTF-8: b'\xff'", "generate", run, "a", "--system", "\udcff")
     refused(3, "this goes on with texts; leave it out", "generate", run, "a", "--system", "Be kind.")
     refused(2, "decoding.temperature", "generate", run, "a", "--set", "decoding.temperature=-1")
     refused(2, "decoding.top_p", "generate", run, "a", "--top-p", "1.5")
+    said = "decoding.repetition_penalty: wanted a number ≥ 0.001 and ≤ 1000000.0"
+    refused(2, said, "generate", run, "a", "--repetition-penalty", "1e-40")
+    for key in ("decoding.min_length", "decoding.no_repeat_ngram_size"):
+        said = f"{key}: wanted a whole number ≥ 0 and ≤ 1000000000"
+        refused(2, said, "generate", run, "a", "--set", f"{key}={2**63}")
     refused(2, "decoding.top_p", "generate", run, "a", "--set", "decoding.top_p=0.0")
     (tmp_path / "empty.txt").write_text("")
     recipe = (Path(run).parent / "fox.toml").read_text().replace(str(Path(run).parent / "text.txt"), "TEXT")
@@ -248,11 +305,25 @@ def test_a_draft_guesses_and_greedy_text_stays(run: str, tmp_path: Path) -> None
         generate(trained, "a", draft=trained, draft_tokens=-1)
 
 
+def test_a_draft_is_trained_with_the_tokenizer_of_the_run_it_is_for(run: str, tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("Another story about a hen and a cat.\n" * 60)
+    words = ["tokenizer.kind=pretrained", f"tokenizer.file={run}/tokenizer.json", f"data.train={tmp_path / 'more.txt'}"]
+    words += ["model.width=8", "training.steps=1", "--out", str(tmp_path / "owl"), "-q"]
+    done = regard("train", str(Path(run).parent / "fox.toml"), *words)
+    assert done.code == 0, done.err
+    kept = [json.loads((folder / "tokenizer.json").read_text()) for folder in (Path(run), tmp_path / "owl")]
+    assert kept[0] == kept[1]
+    plain = regard("generate", run, "The fox", "-n", "12", "--greedy")
+    drafted = regard("generate", run, "The fox", "-n", "12", "--greedy", "--draft", str(tmp_path / "owl"))
+    assert (drafted.code, drafted.out) == (0, plain.out)
+
+
 def test_a_draft_that_cannot_be_one_is_refused_in_a_line(run: str, tmp_path: Path) -> None:
     refused(3, "no-such-run", "generate", run, "a", "--draft", str(tmp_path / "no-such-run"))
     other = ("tokenizer.kind=bpe", "tokenizer.vocab_size=300", "training.steps=1", "--out", str(tmp_path / "owl"), "-q")
     assert regard("train", str(Path(run).parent / "fox.toml"), *other).code == 0
     refused(3, "the draft has another vocabulary", "generate", run, "a", "--draft", str(tmp_path / "owl"))
+    refused(3, "tokenizer.kind=pretrained tokenizer.file=RUN/", "generate", run, "a", "--draft", str(tmp_path / "owl"))
     refused(3, "a beam search keeps several", "generate", run, "a", "--draft", run, "--set", "decoding.kind=beam")
     numbers = ("train", "numbers-gru", "training.steps=1", "--out", str(tmp_path / "numbers"), "-q")
     assert regard(*numbers).code == 0

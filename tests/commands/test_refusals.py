@@ -152,7 +152,8 @@ def test_a_full_disk_is_told_and_costs_nothing(run: Path, tmp_path: Path, monkey
         done = regard("train", str(run), "--resume")
         assert done.code == 1
         assert done.err.splitlines() == [
-            f"regard: {run}: the disk is full; what was saved before is whole. Make room, then go on with --resume"
+            f"regard: {run}: the disk is full; what was saved before is whole. "
+            "Make room, then try again, a training with --resume"
         ]
     assert Run.open(run).checkpoints()[0].step == 40
     assert regard("train", str(run), "--resume").code == 0

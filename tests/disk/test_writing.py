@@ -57,7 +57,7 @@ def test_nothing_is_renamed_before_it_is_on_the_disk(tmp_path: Path, monkeypatch
     assert done == ["sync", "rename", "sync"]
 
 
-FULL = "the disk is full; what was saved before is whole. Make room, then go on with --resume"
+FULL = "the disk is full; what was saved before is whole. Make room, then try again, a training with --resume"
 
 
 @pytest.mark.parametrize(

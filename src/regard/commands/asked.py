@@ -27,17 +27,23 @@ def asked_lines(texts: list[str], files: list[Path], what: str = "texts", verb: 
     if texts and files:
         raise InputError(f"{what} and --file {files[0]}: say what to {verb} in one way, not in two")
     for number, text in enumerate(texts, 1):
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            shown = text.encode("utf-8", "surrogateescape")[:40]
-            raise InputError(f"text {number} is not UTF-8: {shown!r}; convert it first, with iconv, say") from error
+        utf8(text, f"text {number}")
     if texts:
         return (Asked(text, f"text {number}", refused=too_long(text)) for number, text in enumerate(texts, 1))
     if not files and sys.stdin.isatty():
         raise InputError(f"nothing to {verb}: give a text, --file, or a pipe")
     paths = [file if file == PIPE else _there(place(file)) for file in files or [PIPE]]
     return (line for path in paths for line in _read(path))
+
+
+def utf8(text: str, place: str) -> str:
+    """A word of the command line, which may be any bytes, if these are a text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        shown = text.encode("utf-8", "surrogateescape")[:40]
+        raise InputError(f"{place} is not UTF-8: {shown!r}; convert it first, with iconv, say") from error
+    return text
 
 
 def _there(path: Path) -> Path:

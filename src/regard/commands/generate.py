@@ -80,14 +80,18 @@ def generate(
     regard generate runs/gpt --file prompts.txt --samples 4 --json > out.jsonl
     """
     check_ahead(run)
+    from regard.commands.asked import utf8
     from regard.commands.conversation import Conversation
     from regard.commands.prompts import asked_prompts, chatted, prompt_of, spoken
     from regard.commands.waiting import waiting
     from regard.commands.warned import Warned
     from regard.commands.writer import Manner, Writer
+    from regard.tasks.language.writing import check_stops
     from regard.verbs import drafted, generator_of, opened, sampling_keys
 
+    check_stops(stop or ())
     asked = asked_prompts(prompt or [], file or [], whole)
+    stops, system = tuple(utf8(each, "--stop") for each in stop or ()), utf8(system, "--system")
     chosen = {
         "temperature": temperature,
         "top_k": top_k,
@@ -102,7 +106,7 @@ def generate(
         if draft is not None:
             generator = drafted(generator, draft, draft_tokens, device, heard)
         inked = Inked() if probabilities else None
-        writer = Writer(generator, heard, Manner(tokens, samples, tuple(stop or ()), slide, echo, inked, json))
+        writer = Writer(generator, heard, Manner(tokens, samples, stops, slide, echo, inked, json))
         chats = generator.template is not None if chat is None else chat
         if system and not chats:
             raise InputError("--system: only a chat is told something first, and this goes on with texts; leave it out")

@@ -26,7 +26,7 @@ def reason(error: Exception) -> str:
     """Why the disk refused, in the user's words."""
     full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
     if full or "No space left" in str(error):  # some libraries hide the disk's own error in a text
-        return "the disk is full; what was saved before is whole. Make room, then go on with --resume"
+        return "the disk is full; what was saved before is whole. Make room, then try again, a training with --resume"
     return str(getattr(error, "strerror", None) or error)
 
 
