@@ -10,6 +10,7 @@ from regard.datasets.rows import Numbers
 from regard.datasets.tokenizer import Tokenizer
 
 EVERY, LATELY = 256, 64  # pieces in a block, and blocks that are kept
+AT_ONCE = 1 << 20  # ids
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,13 @@ class Stream:
         text = np.where(marked, 0, starts + inside - before)
         found = self._rows.ids[text].astype(np.int64) if len(self._rows.ids) else np.zeros_like(places)
         return np.where(marked, np.where(last, self.marks.begin, self.marks.end), found)
+
+    def distinct(self) -> set[int]:
+        """All ids of texts, each once."""
+        ids, found = self._rows.ids, set[int]()
+        for start in range(0, len(ids), AT_ONCE):
+            found.update(np.unique(ids[start : start + AT_ONCE]).tolist())
+        return found
 
     def documents(self, places: Numbers) -> Numbers:
         """Which document each place belongs to, with what begins it, and what ends it where that is another token."""

@@ -43,6 +43,7 @@ def written(documents: list[list[list[int]]], marks: Marks, skipped: int = 0) ->
 def test_it_is_what_was_put_in(documents: list[list[list[int]]], marks: Marks, skipped: int, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.datasets.stream.EVERY", block)
+        patch.setattr("regard.datasets.stream.AT_ONCE", block)
         check(documents, marks, skipped)
 
 
@@ -56,6 +57,7 @@ def check(documents: list[list[list[int]]], marks: Marks, skipped: int) -> None:
     assert len(found) == len(ids)
     assert found.ids(places).tolist() == ids
     assert found.documents(places[:-1]).tolist() == owners
+    assert found.distinct() == {token for pieces in documents for piece in pieces for token in piece}
     grid = np.random.default_rng(1).integers(0, len(ids), (3, 7))
     assert found.ids(grid).tolist() == np.array(ids)[grid].tolist()
 

@@ -12,6 +12,7 @@ from small import STACKS, TEXT, prepared, recipe
 from torch import Tensor
 
 from regard.errors import InputError, RecipeError
+from regard.listener import SILENT
 from regard.model.assembly import LanguageModel
 from regard.model.build import build
 from regard.recipe import Recipe
@@ -23,6 +24,12 @@ from regard.tasks.task import Batch, Batches, Exam
 from regard.training.menu import MENU
 
 every = pytest.mark.parametrize("stack", STACKS)
+DAMAGED = (
+    b"{}",
+    b'{"begin": 2, "end": 2, "stops": [9999]}',
+    b'{"begin": true, "end": 2, "stops": []}',
+    b'{"begin": 2, "end": 2, "stops": [2], "unseen": ["a"]}',
+)
 
 
 @pytest.fixture(autouse=True)
@@ -324,9 +331,23 @@ def test_what_a_run_keeps_opens_it_without_its_data(text: Path) -> None:
     assert again.sizes() == task.sizes()
     assert again.facts == task.facts
     assert again.answerer(model).encode("The fox") == task.answerer(model).encode("The fox")
-    for damaged in (b"{}", b'{"begin": 2, "end": 2, "stops": [9999]}', b'{"begin": true, "end": 2, "stops": []}'):
+    for damaged in DAMAGED:
         with pytest.raises(InputError, match=r"language.json: damaged"):
             _ = Recipe.check(recipe(text), MENU).wants("task").build(kept | {"language.json": damaged}).facts
+
+
+def test_what_a_model_of_characters_has_not_seen_is_kept(text: Path, tmp_path: Path) -> None:
+    task, _ = prepared(text)
+    seen = {token for row in task.tokenizer.encode([TEXT[: int(0.8 * len(TEXT))]]) for token in row}
+    assert {*range(len(task.tokenizer))} - {*task.facts.unseen} == seen | task.tokenizer.special
+    (tmp_path / "more.txt").write_text("The quick Zebra\n" * 99)
+    later = Recipe.check(recipe(tmp_path / "more.txt"), MENU).wants("task").build(None)
+    later.inherit("tokenizer", task.files())
+    later.prepare(SILENT)
+    now = {token for row in task.tokenizer.encode(["quickZbr"]) for token in row}
+    assert {*later.facts.unseen} == {*task.facts.unseen} - now
+    assert {*task.facts.unseen} & now
+    assert not prepared(text, tokenizer={"kind": "bpe", "vocab_size": 300})[0].facts.unseen
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ class TokenizerTrainer(ABC):
     """How many tokens were asked for; 0 where nobody said."""
     prefix = PREFIX
     """What stands before every text, so that its first word is cut like all others; a text that goes on has none."""
+    single = False
+    """Whether text is cut between all characters before anything is learnt, or between words."""
 
     @abstractmethod
     def train(self, texts: Iterable[str], tick: Callable[[], None] = lambda: None) -> Tokenizer:
@@ -44,8 +46,6 @@ class ByteTrainer(TokenizerTrainer):
     """Learns a vocabulary of `vocab_size` tokens that spells what it does not know; 0 means 8,000, or what there is."""
 
     least_share = 0.0
-    single = False
-    """Whether text is cut between all characters before anything is learnt, or between words."""
 
     def __init__(
         self,

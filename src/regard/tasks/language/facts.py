@@ -24,6 +24,8 @@ class Facts:
     """Whether `begin` stands before every prompt; else only before one that is empty."""
     vocab_size: int = 0
     """Tokens that the model has, where those are more than its tokenizer knows: such are never written."""
+    unseen: tuple[int, ...] = ()
+    """Tokens of a model of characters that were nowhere in the texts it has learnt from: it knows nothing of them."""
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Facts":
@@ -44,7 +46,10 @@ class Facts:
         words = table.get("vocab_size", 0)
         if type(words) is not int or not 0 <= words <= MOST:
             raise InputError(f"{FILE}: damaged: {words!r} is no number of tokens")
-        return cls(tokens[0], tokens[1], tuple(tokens[2:]), table.get("begins") is not False, words)
+        unseen = table.get("unseen", [])
+        if not isinstance(unseen, list) or not all(type(token) is int for token in unseen):
+            raise InputError(f"{FILE}: damaged: what it has not seen is no list of tokens")
+        return cls(tokens[0], tokens[1], tuple(tokens[2:]), table.get("begins") is not False, words, tuple(unseen))
 
     def file(self) -> bytes:
         """What `open` reads."""

@@ -24,6 +24,7 @@ from regard.tasks.language.loss import label_surprises
 from regard.tasks.language.writing import Chat, Chunk, Generated, Text, check_stops
 
 ROWS = 320
+FIRST = 5  # characters that are named
 ENDLESS = 2**62
 
 
@@ -115,8 +116,11 @@ class TextGenerator:
             self._begun(prompt, tokens, stop, place)
             for place, prompt in enumerate(each for each in prompts for _ in range(samples))
         ]
-        for text in () if slide else texts:
-            text.check(self.room, first + text.place // samples + 1 if first or len(prompts) > 1 else None)
+        for text in texts:
+            number = first + text.place // samples + 1 if first or len(prompts) > 1 else None
+            self._check_seen(text, number)
+            if not slide:
+                text.check(self.room, number)
         return self._written(texts, first * samples, slide, stopped)
 
     def go_on(self, ids: Sequence[int], tokens: int) -> list[int]:
@@ -139,6 +143,20 @@ class TextGenerator:
         """Tokens that are no text: what begins one, and those that the tokenizer does not know."""
         unknown = range(len(self.tokenizer), int(self.model.head.out_features))
         return [*sorted(self.tokenizer.special - set(self.facts.stops)), *unknown]
+
+    def _check_seen(self, text: Text, number: int | None) -> None:
+        """Refuse characters of which a model of characters has never seen one."""
+        unseen = frozenset(self.facts.unseen)
+        if unseen.isdisjoint(text.ids):
+            return
+        letters = list(dict.fromkeys(text.prompt))
+        spelt = zip(letters, self.tokenizer.encode(letters), strict=True)
+        unknown = [repr(letter) for letter, ids in spelt if not unseen.isdisjoint(ids)]
+        which = "the prompt" if number is None else f"prompt {number:,}"
+        raise InputError(
+            f"{which} has characters that were nowhere in the texts this model has learnt from: "
+            f"{', '.join(unknown[:FIRST])}{' …' if len(unknown) > FIRST else ''}; leave them out"
+        )
 
     def _begun(self, prompt: str | Chat, tokens: int, stop: Sequence[str], place: int) -> Text:
         ids = self.encode(prompt) if isinstance(prompt, str) else self.encode_chat(prompt)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from math import exp, log, nan
 from typing import Annotated, Any, Literal
@@ -45,7 +46,7 @@ class Language(Task):
 
     metrics = {"loss": -1}  # noqa: RUF012
     assembly = LanguageModel
-    example = "regard generate {run} 'Once upon a time'"
+    example = "regard generate {run}"
     at_use = ("decoding", "task.stride")
     at_reading = ("data.text",)
     inherits = {"tokenizer": ("target", "head")}  # noqa: RUF012
@@ -157,9 +158,18 @@ class Language(Task):
         if not len(self._streams["valid"]):
             reports["valid"].notes.append(f"so no score will tell how well it learns: {self.data.more_held_out}")
         if self.kept is None:
+            self.facts = self._seen()
             reports["test"] = self.data.report("test")
             note_untested(reports["test"], reports["valid"], self.data.more_tested)
         return reports
+
+    def _seen(self) -> Facts:
+        """What a model of characters has not seen; of one that goes on, neither before nor now."""
+        before = self.facts.unseen or (range(len(self.tokenizer)) if self._trainer.single else ())
+        if not before:
+            return self.facts
+        seen = {*self._streams["train"].distinct(), *self.tokenizer.special}
+        return replace(self.facts, unseen=tuple(token for token in before if token not in seen))
 
     def _learnable(self, split: Split, listener: Listener) -> Report:
         """A split of its own data is encoded and kept at hand; what is to be told of it."""

@@ -63,10 +63,11 @@ class Text:
     def __init__(
         self, prompt: str | Chat, ids: list[int], stream: TextStream, tokens: int, stop: Sequence[str], place: int
     ) -> None:
+        self.prompt = prompt if isinstance(prompt, str) else str(prompt[-1].get("content", ""))
         self.ids, self.left, self.place, self.why = ids, tokens, place, None
         self._stream, self._stop = stream, stop
         self._longest = max(map(len, self._stop), default=0)
-        self._made = Generated(prompt if isinstance(prompt, str) else str(prompt[-1].get("content", "")))
+        self._made = Generated(self.prompt)
         self._held = ""
         self.done = False
 
