@@ -1,22 +1,12 @@
-"""A menu as it comes with Regard, whatever a test puts on it, and calls as users make them."""
+"""A menu as it comes with Regard, whatever a test puts on it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import jaxtyping
 import pytest
 
 from regard.recipe import plugins
 from regard.training.menu import MENU
-
-
-@contextmanager
-def unchecked() -> Iterator[None]:
-    """As users run it: no type is checked but by Regard itself."""
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import shutil
 from itertools import islice
 from pathlib import Path
 
-import jaxtyping
 import pytest
 from following import ROOT, blocks, follow
 from small_images import put as put_images
@@ -21,7 +20,6 @@ ELSEWHERE = {"extend.md"}  # followed in test_extend.py
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the pages speak of: a parallel corpus, tables of pairs, texts, a model."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # many commands, and none is about shapes
     monkeypatch.setattr("regard.training.plan.MOST", 3)  # steps that a dry run takes
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
     pairs = list(islice(Numbers(upto=9999, train=300).read("train"), 300))
@@ -44,13 +42,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _texts(folder: Path) -> None:
     """One text in many forms."""
-    lines = [f"The fox number {n} says {n * n}: yes, no and perhaps." for n in range(300)]
+    lines = [f"The fox number {n} says {n * n}: yes, no and perhaps. A fox says: Yes." for n in range(200)]
     (folder / "book.txt").write_text("\n".join(lines), encoding="utf-8")
     (folder / "sentences.txt").write_text("The fox says yes.\nYes says fox the.\n", encoding="utf-8")
     (folder / "letters" / "old").mkdir(parents=True)
     for number, name in enumerate(("one.txt", "old/two.txt")):
         (folder / "letters" / name).write_text("\n".join(lines[number::2]), encoding="utf-8")
-    rows = [json.dumps({"body": " ".join(lines[n : n + 5])}) for n in range(0, 300, 5)]
+    rows = [json.dumps({"body": " ".join(lines[n : n + 5])}) for n in range(0, 200, 5)]
     (folder / "articles.jsonl").write_text("\n".join(rows), encoding="utf-8")
 
 

@@ -4,7 +4,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import jaxtyping
 import pytest
 from following import README, blocks, follow
 from spoken import regard
@@ -18,7 +17,6 @@ TEXT = README.read_text(encoding="utf-8")
 def test_all_commands_can_be_pasted_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In an empty folder, after the demo."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # many commands, and none is about shapes
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
     for name in ("numbers-gru", "numbers-transformer", "text-gpt"):
         assert regard("train", name, "training.steps=2", "--out", f"out/demo/{name}").code == 0

@@ -1,11 +1,10 @@
 """Runs used from Python: arguments are checked, and errors speak Python."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
 
 import regard
@@ -72,16 +71,6 @@ BAD: list[tuple[Callable[[Path], Any], str]] = [
 ]
 
 
-@pytest.fixture
-def unchecked() -> Iterator[None]:
-    """Types are checked while tests run; users have none but our own checks."""
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", before)
-
-
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("call", "said"), BAD, ids=range(len(BAD)))
 def test_what_cannot_be_is_said_in_the_words_of_python(call: Callable[[Path], Any], said: str, folder: Path) -> None:
     with pytest.raises(regard.RegardError, match=said) as caught:

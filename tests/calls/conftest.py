@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from plugged import bare_menu, unchecked
+from plugged import bare_menu
 from small_calls import SMALL
 
 import regard
@@ -20,9 +20,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def menu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As it comes with Regard; a folder of its own for every test, and no types checked but by the calls."""
+    """As it comes with Regard; a folder of its own for every test."""
     monkeypatch.chdir(tmp_path)
-    with bare_menu(), unchecked():
+    with bare_menu():
         yield
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
-from contracts.small import unchecked
 from torch import nn
 from torch.testing import assert_close
 
@@ -57,8 +56,7 @@ def test_023_skips_restore_noisy_glyphs_better(tmp_path: Path, monkeypatch: pyte
                 "checkpoints": {"validate_every": 80},
             },
         }
-        with unchecked():
-            found[skips] = evaluate(train(recipe, out=tmp_path / skips))
+        found[skips] = evaluate(train(recipe, out=tmp_path / skips))
     assert found["concatenate"].psnr > found["concatenate"].psnr_corrupted + 2
     assert found["concatenate"].psnr > found["none"].psnr + 3
     assert found["concatenate"].ssim > found["none"].ssim + 0.2

@@ -1,9 +1,7 @@
 """Notes, parts F and G: the examples of the notes, as `regard look --examples` makes them, and their numbers."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import jaxtyping
 import pytest
 
 from regard.examples import coffee, distance, induction, love
@@ -16,11 +14,8 @@ from regard.verbs import look, opened
 
 
 @pytest.fixture(scope="module")
-def room(runs: Path) -> Iterator[Runs]:
-    """No shapes are checked while they learn: other tests do, and it takes as long again."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-        yield Runs(runs / "examples")
+def room(runs: Path) -> Runs:
+    return Runs(runs / "examples")
 
 
 @pytest.fixture(scope="module")

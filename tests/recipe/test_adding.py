@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pytest
-from plugged import bare_menu, unchecked
+from plugged import bare_menu
 
 import regard
 from regard.extend import Attention, Count, Doc, Norm, OptimizerFactory, Part, Positions, Positive, Site, Slot, choose
@@ -17,7 +17,7 @@ from regard.training.menu import MENU
 
 @pytest.fixture(autouse=True)
 def menu() -> Iterator[None]:
-    with bare_menu(), unchecked():
+    with bare_menu():
         yield
 
 

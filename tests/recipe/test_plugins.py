@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from commands.spoken import SMALL, TOY, regard
-from plugged import bare_menu, take_off, unchecked
+from plugged import bare_menu, take_off
 
 import regard as library
 from regard.recipe import plugins
@@ -168,7 +168,7 @@ NO_FILES = {
 
 @pytest.mark.parametrize("said", NO_FILES)
 def test_what_is_no_plugin_is_refused(said: str) -> None:
-    with unchecked(), pytest.raises(library.InputError, match=said):
+    with pytest.raises(library.InputError, match=said):
         library.plugin(NO_FILES[said])  # type: ignore[arg-type]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from contracts.small import unchecked
 from heard import Heard
 from small_images import EVERYTHING, put, recipe
 from test_parallel import slow, two
@@ -50,11 +49,10 @@ def test_resumed_it_ends_as_if_never_interrupted_to_the_bit(body: str, images: P
         asked["model"]["body"] = asked["model"]["body"] | {
             "encoder": asked["model"]["body"]["encoder"] | {"dropout": 0.1}
         }
-    with unchecked():
-        whole(asked, tmp_path / "whole")
-        until(asked, tmp_path / "other", step(1))
-        killed(asked, tmp_path / "other", step(5), resume=True)
-        whole(asked, tmp_path / "other", resume=True)
+    whole(asked, tmp_path / "whole")
+    until(asked, tmp_path / "other", step(1))
+    killed(asked, tmp_path / "other", step(5), resume=True)
+    whole(asked, tmp_path / "other", resume=True)
     assert fingerprint(tmp_path / "other") == fingerprint(tmp_path / "whole")
 
 

@@ -5,7 +5,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 from toyruns import HEADS, Table, recipe, whole
@@ -23,16 +22,14 @@ TRANSFORMER = {"kind": "transformer", "layers": 1, "attention": LOOKING}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def unchecked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Shape checks off, which take most of the time of small models; all of this runs checked elsewhere."""
-    before, threads = jaxtyping.config.jaxtyping_disable, torch.get_num_threads()
-    jaxtyping.config.update("jaxtyping_disable", True)
+def one_thread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Small models learn no faster with more."""
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REGARD_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
     torch.set_num_threads(threads)
-    jaxtyping.config.update("jaxtyping_disable", before)
 
 
 def reversing(encoder: Table, decoder: Table, width: int, lengths: tuple[int, int], **said: Any) -> Table:
