@@ -25,6 +25,9 @@ BLOCK = re.compile(r"^```(sh|python|toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 STEPS = re.compile(r"training\.steps=(\d+)")
 SHELL = ("|", "<", ">", "&&", "$", ";", "--plugin")
 REFUSED = ("regard: ", 2, 3)
+FEW = ("data.train=300", "data.valid=20", "data.test=20")
+MADE = re.compile(r"\"numbers-\w+\",")
+FEW_CALLED = "".join(f'"{few}", ' for few in FEW)
 
 
 def blocks(page: str | Path) -> list[tuple[str, str]]:
@@ -41,7 +44,7 @@ def follow(page: str | Path, folder: Path) -> int:
         if named:
             (folder / named[1]).write_text(content, encoding="utf-8")
         elif language == "python":
-            _ended_well("python", [sys.executable, "-c", content])
+            _ended_well("python", [sys.executable, "-c", MADE.sub(rf"\g<0> {FEW_CALLED}", content)])
         elif language == "sh":
             for command in commands(content):
                 _run(command)
@@ -85,7 +88,7 @@ def _shortened(command: str) -> str:
     if not re.match(r"regard train\b", short) or "--resume" in short:
         return short
     made = re.search(r"train numbers-|data\.kind=numbers", short) and not re.search(r"data\.train=|from=", short)
-    few = " data.train=300 data.valid=20 data.test=20" if made else ""
+    few = f" {' '.join(FEW)}" if made else ""
     return short + few + ("" if "training.steps=" in short else " training.steps=2")
 
 

@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _texts(folder: Path) -> None:
     """One text in many forms."""
-    lines = [f"The fox number {n} says {n * n}: yes, no and perhaps. A fox says: Yes." for n in range(200)]
+    lines = [f"The fox number {n} says {n * n}: yes, no and perhaps. Yes, the fox; A fox." for n in range(200)]
     (folder / "book.txt").write_text("\n".join(lines), encoding="utf-8")
     (folder / "sentences.txt").write_text("The fox says yes.\nYes says fox the.\n", encoding="utf-8")
     (folder / "letters" / "old").mkdir(parents=True)
