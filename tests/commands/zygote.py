@@ -6,6 +6,7 @@ a process of its own, in a session of its own; only what is imported once is spa
 """
 
 import fcntl
+import gc
 import importlib
 import io
 import json
@@ -106,6 +107,7 @@ def become(asked: dict[str, Any], streams: list[int]) -> None:
 def serve(asker: socket.socket) -> None:
     for name in (*SLOW, *SLOWER):
         importlib.import_module(name)
+    gc.freeze()  # whoever looks through it for cycles would copy it
     while True:
         said, streams, _, _ = socket.recv_fds(asker, 1 << 20, 3)
         if not said:
