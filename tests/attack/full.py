@@ -21,6 +21,7 @@ from typing import Any
 import tomli_w
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("REGARD_COMPILED", "0")  # a compiler in the background would hold the disk
 sys.path.append(str(Path(__file__).parents[1] / "training"))
 
 from toyruns import fingerprint, recipe
