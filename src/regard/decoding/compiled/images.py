@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.decoding.compiled.caller import Caller
-from regard.decoding.compiled.machine_code import MACHINE_CODE
+from regard.decoding.compiled.machine_code import MACHINE_CODE, four_eighths
 from regard.decoding.compiled.plan import Plan
 from regard.decoding.compiled.weights import NotCoveredError, need
 from regard.model.precision import is_rounded
@@ -51,7 +51,7 @@ class PatchReader:
                 plan, caller = self._plans[layers]
                 need(plan.holds and not plan.hooked and not plan.weights.moved and plan.shape.mlp.experts == 0)
                 plan.pack()
-                need(plan.packed)
+                need(plan.packed or (plan.rounded and four_eighths()))
                 own = x.flatten(0, 1).clone(memory_format=torch.contiguous_format)  # layers are written over it
                 return caller.read(own, [x.shape[1]] * len(x), AT_ONCE).view(x.shape)
         except NotCoveredError:

@@ -133,6 +133,11 @@ def packs_eighths() -> bool:
     return columns_at_once(features()) == 2
 
 
+def four_eighths() -> bool:
+    """Whether it adds up four products of eight bits at once, of weights as they stand."""
+    return columns_at_once(features()) == 4
+
+
 def panel_width() -> int:
     """Outputs of a panel of packed weights."""
     return 2 * lanes(features())

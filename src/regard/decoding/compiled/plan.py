@@ -80,6 +80,11 @@ class Plan:
         """Whether weights are packed."""
         return bool(self._lines[:, at.QUERY + at.PACKED].any())
 
+    @property
+    def rounded(self) -> bool:
+        """Whether weights have eight bits."""
+        return bool(self._lines[:, at.QUERY + at.SCALES].any())
+
     def _call(self, close: nn.Module) -> list[int]:
         """What is the same at every step."""
         shape, call = self.shape, [0] * at.CALL_SIZE
