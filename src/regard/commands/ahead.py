@@ -1,4 +1,5 @@
-"""Importing torch takes two seconds, and so does looking whether large weights are what was written: both at once."""
+"""Importing torch takes a second or two, and so does reading large weights and whether they are what was written:
+both at once."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -7,7 +8,7 @@ from regard.errors import InputError
 
 
 def check_ahead(*folders: Path) -> None:
-    """Begin to check the weights of runs. What is wrong with one is said by whoever opens it."""
+    """Begin to read the weights of runs. What is wrong with one is said by whoever opens it."""
     from regard.run import Run
 
     for folder in folders:

@@ -90,8 +90,7 @@ def checksum(path: Path, *, links: bool = False, deep: int = 0) -> str:
     """The sha256 of a file."""
     with opened(path, ENDLESS, links=links, deep=deep) as file:
         try:
-            begun = ahead.taken(file)
-            return hashlib.file_digest(file, "sha256").hexdigest() if begun is None else begun.result()
+            return ahead.checked(file) or hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
 

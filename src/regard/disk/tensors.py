@@ -1,5 +1,6 @@
 """Tensors on disk: safetensors and nothing else, so that no file can run code."""
 
+from mmap import mmap
 from pathlib import Path
 from typing import BinaryIO
 
@@ -8,6 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save, save_file
 from torch import Tensor
 
+from regard.disk.ahead import taken
 from regard.disk.door import ENDLESS, opened
 from regard.disk.files import checksum
 from regard.disk.header import START, Entry, entries, head_size, read_head
@@ -33,9 +35,17 @@ def read_tensors(path: Path, deep: int = 0) -> Tensors:
     """All tensors of a file, each in memory of its own: a file that is mapped and becomes shorter ends the process."""
     with opened(path, ENDLESS, deep=deep) as file:
         try:
-            return {name: _read(file, one) for name, one in read_head(file).items()}
+            held = taken(file)
+            return {
+                name: _held(held[name], one) if name in held else _read(file, one)
+                for name, one in read_head(file).items()
+            }
         except (ValueError, OSError) as error:
             raise InputError(f"{path}: not a safetensors file: {error}") from error
+
+
+def _held(held: mmap, one: Entry) -> Tensor:
+    return torch.frombuffer(held, dtype=KINDS[one.kind]).view(one.shape)
 
 
 def _read(file: BinaryIO, one: Entry) -> Tensor:
