@@ -19,6 +19,7 @@ from regard.decoding.search import Active, NextTokens, Running, Search, not_numb
 from regard.decoding.top import best, log_chances
 from regard.recipe import Number, Positive, Share
 
+SEEDS = 1_000_003  # numbers of texts between those of two seeds
 LEAST, MOST = 1e-30, 1e30  # beyond, numbers are zero or infinite in single precision, and nothing would have a chance
 
 
@@ -200,7 +201,7 @@ class Sample(OneByOne):
 
     def start(self, active: list[Active], device: torch.device) -> Running:
         for each in active:
-            seed = (self.seed * 1_000_003 + each.request.number) % 2**32  # torch looks at 32 bits
+            seed = (self.seed * SEEDS + each.request.number) % 2**32  # torch looks at 32 bits
             each.random = torch.Generator().manual_seed(seed)
         return super().start(active, device)
 

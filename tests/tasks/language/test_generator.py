@@ -14,7 +14,7 @@ from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.beam import Beam
 from regard.decoding.engine import Engine
 from regard.decoding.request import Request, Token
-from regard.decoding.sample import Greedy, Sample
+from regard.decoding.sample import SEEDS, Greedy, Sample
 from regard.errors import InputError
 from regard.model.assembly import LanguageModel
 from regard.model.build import build
@@ -225,7 +225,8 @@ def test_every_slide_draws_anew(small: TextGenerator, monkeypatch: pytest.Monkey
     list(searching(small, Sample(seed=2, min_length=99)).stream(["abc"], 60, samples=2, slide=True))
     numbers = [number for number, _ in asked]
     assert [size for _, size in asked] == [4, 4, 12, 12, 12, 12, 12, 12, 12, 12]
-    assert len(set(numbers)) == len(numbers)
+    drawn = {(seed * SEEDS + number) % 2**32 for seed in range(1000) for number in numbers}
+    assert len(drawn) == 1000 * len(numbers)  # nor as another seed has drawn
 
 
 def test_a_stop_string_ends_the_work_too(small: TextGenerator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from regard.tasks.language import Language, loss
 from regard.tasks.language.batches import TextBatch, window_batch
 from regard.tasks.language.evaluation import bins
 from regard.tasks.language.loss import Reader, surprises
+from regard.tasks.language.scorer import Scorer
 from regard.tasks.task import Batch, Batches, Exam
 from regard.training.menu import MENU
 
@@ -210,6 +211,28 @@ def test_documents_that_are_kept_apart_are_examined_apart_and_each_has_an_end(tm
     assert found.bits_per_character == pytest.approx(nats / log(2) / sum(len(text) + 1 for text in texts))
     assert found.bits_per_byte == pytest.approx(nats / log(2) / sum(len(text.encode()) + 1 for text in texts))
     assert found.loss != pytest.approx(other.loss, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "characters", "words", "bpe", "unigram"])
+@pytest.mark.parametrize("begins", [False, True], ids=["one mark", "two marks"])
+def test_bits_per_byte_are_those_of_every_text_by_itself(kind: str, begins: bool, tmp_path: Path) -> None:
+    """Whatever it is cut into; that a document begins behind the end of another is no news, and costs nothing."""
+    lines = tmp_path / "lines.txt"
+    lines.write_text("\n".join(f"{n} fox ö" for n in range(100, 250)))
+    how = {"documents": "apart", "context": 40, "stride": 1, "batch_tokens": 400}
+    task, model = prepared(lines, task=how, data={"documents": "line", "test_share": 0.2}, tokenizer={"kind": kind})
+    if begins:
+        assert task.tokenizer.bos is not None
+        task.facts = replace(task.facts, begin=task.tokenizer.bos)
+    found = task.evaluate(task.answerer(model), Exam(task.data, "test"))
+    assert found is not None
+    texts = [piece for (piece,) in task.data.read("test")]
+    scored = [one for _, one in Scorer(task.answerer(model), ended=True).score(texts)]
+    assert found.tokens == sum(len(one.tokens) for one in scored)
+    assert found.loss == pytest.approx(-sum(one.log_prob for one in scored) / found.tokens, rel=1e-4)
+    size = sum(len(text.encode()) + 1 for text in texts)
+    assert found.bits_per_byte == pytest.approx(sum(-one.log_prob for one in scored) / log(2) / size, rel=1e-4)
+    assert sum(part.least == 0 for part in found.by_position) == 1
 
 
 def test_what_was_read_of_other_texts_is_forgotten(text: Path, tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.datasets.stream import Stream
+from regard.datasets.stream import Marks, Stream
 from regard.listener import SILENT, Listener
 from regard.model.assembly import LanguageModel
 from regard.model.mask import Mask
@@ -100,10 +100,17 @@ class Reader:
             if stopped():
                 return None
             listener.at("reading held-out text", int(counts.sum()), total)
+            asked = foretold(batch, stream.marks)[:, known:]
             costs = surprises(model, batch.to(device), memory)[:, known:].double().cpu()
-            sums[known : known + costs.shape[1]] += costs.sum(0)
-            counts[known : known + costs.shape[1]] += len(costs)
+            sums[known : known + costs.shape[1]] += costs.where(asked, 0.0).sum(0)
+            counts[known : known + costs.shape[1]] += asked.sum(0)
         return Foretold(float(sums.sum()), int(counts.sum()), sums.tolist(), counts.tolist())
+
+
+def foretold(batch: TextBatch, marks: Marks) -> Bool[Tensor, "B T"]:
+    """Which labels are to be foretold. Where a token of its own begins a document, it always comes behind an end."""
+    free = (batch.inputs == marks.end) & (batch.labels == marks.begin)
+    return ~free if marks.begin != marks.end else torch.ones_like(free)
 
 
 def surprises(model: LanguageModel, batch: TextBatch, memory: Memory | None = None) -> Float[Tensor, "B T"]:

@@ -276,7 +276,8 @@ class Language(Task):
             return None
         loss = found.total / found.tokens if found.tokens else nan
         documents, characters, size = (0, 0, 0) if exam.quick else self._measured(exam.data, exam.split)
-        bits = loss * (len(stream) - 1) / log(2)
+        free = documents - 1 if self.facts.begin != self.facts.end else 0  # that a document begins behind another's end
+        bits = loss * (len(stream) - 1 - free) / log(2)
         return LanguageScores(
             scores={"loss": loss} if found.tokens else {},
             tokens=found.tokens,

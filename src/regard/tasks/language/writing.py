@@ -8,7 +8,7 @@ from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.request import Drafted, Hypothesis, Request, Token
 from regard.errors import InputError
 
-SAMPLES = 1_000_003  # between the numbers of the samples of a prompt
+SLIDES = 15_485_863  # between the numbers of a text before a token and after it; not what seeds are multiplied by
 SHORTEST = 2  # of a context that slides, one in so many tokens is kept
 
 Chat = Sequence[Mapping[str, str]]
@@ -90,14 +90,14 @@ class Text:
             kept = max(1, room // SHORTEST)
             self.ids = self.ids[-kept:]
         most = min(self.left, room - len(self.ids))
-        number = SAMPLES * len(self._made.tokens) + first + self.place  # another draw after every slide
-        return Request(self.ids, None, most, number, lambda: self.why is not None)
+        number = SLIDES * len(self._made.tokens) + first + self.place  # another draw after every slide
+        return Request(list(self.ids), None, most, number, lambda: self.why is not None)
 
     def add(self, event: Token) -> Iterator[Chunk]:
         """One token more."""
         if self.why is not None:  # it was to end, and the engine has not heard of it yet
             return
-        self.ids = [*self.ids, event.token]
+        self.ids.append(event.token)
         self.left -= 1
         text = self._stream.add(event.token)
         written = Written(text, event.token, event.log_prob)
