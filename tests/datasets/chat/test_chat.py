@@ -146,7 +146,7 @@ sandbox.main()
 """
 
 
-def test_what_gets_out_of_the_sandbox_can_do_nothing() -> None:
+def test_what_gets_out_of_the_sandbox_reads_and_writes_nothing() -> None:
     """As if Jinja's own sandbox had a hole: no file, no connection, no pipe, no memory."""
     order = template_module._order("x", {"messages": []})
     done = subprocess.run([sys.executable, "-c", ESCAPED], input=order, capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""Chats as the text that a model was trained on: its own template writes it, in a process that can do nothing else."""
+"""Chats as the text that a model was trained on: its own template writes it, in a process that can do little else."""
 
 from regard.datasets.chat.template import encode_chat, render
 

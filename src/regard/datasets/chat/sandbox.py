@@ -1,7 +1,8 @@
 """What runs beside Regard to render one template: a program of its own, which reads an order and writes an answer.
 
 A template is a program of a stranger. Jinja's sandbox keeps it from Python's inside; this process, should that fail,
-has no file to open, no more memory and no more seconds. It imports nothing of Regard.
+reads and writes no file, reaches nobody, and has no more memory and no more seconds; it is no wall against all that
+the system could be asked for. It imports nothing of Regard.
 """
 
 import json
@@ -29,11 +30,12 @@ def main() -> None:
     sys.path.append(order["path"])
     resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], order["seconds"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))  # no process beside it, unless it is the administrator's
     make = _maker()
     for common in COMMON:
         with_error(make, common, {"x": []})
     resource.setrlimit(resource.RLIMIT_AS, (order["memory"], order["memory"]))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))  # no file, no socket, no program can be opened from here on
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))  # no file and no connection can be opened from here on
     answer = with_error(make, order["template"], order["values"])
     json.dump(answer, sys.stdout)
 
