@@ -1,6 +1,7 @@
 """Regard: every sequence model of the notes, as a choice in a recipe.
 
-Every verb of the command line is a call of the same name: `train`, `evaluate`, `translate`, `describe`, …
+Verbs of the command line are calls of the same name: `train`, `evaluate`, `translate`, `describe`, …; to import
+is `import_model`.
 What parts of your own are made of is in `regard.extend`; `menu().add(…)` puts them on the menu.
 """
 

@@ -1,7 +1,8 @@
 """Models of other makers, spoilt at random: each works or is refused in a sentence, in bounded time and memory.
 
 `python -m attack.imports FOLDER FILE.gguf --seed 1 --cases 500`, with any number of either; one is done again with
-`--only N`. Where none is named small ones are made (with `tests/importing` on the path, too). What is still read after
+`--only N`. Where none is named small ones are made (with `tests/importing` on the path, too), with `--of language` or
+`--of images` only those. What is still read after
 it was spoilt is used: a model that answers, a tokenizer that encodes and decodes, an image that is made ready and
 classified.
 """
@@ -36,26 +37,34 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--only", type=int)
+    parser.add_argument("--of", choices=MADE, nargs="*", default=[*MADE])
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        attack(asked.sources or made(Path(place)), asked)
+        attack(asked.sources or [one for kind in asked.of for one in MADE[kind](Path(place))], asked)
 
 
-def made(place: Path) -> list[Path]:
-    """Folders and a file of small models."""
-    from seers import TimmVit, put_seer, put_timm, timm_seer
+def writers(place: Path) -> list[Path]:
+    """A folder and a file of small language models."""
     from strangers import put, stranger
     from written import put_gguf
 
-    args = {"embed_dim": 20, "depth": 2, "num_heads": 4, "mlp_ratio": 1.7, "patch_size": [4, 6]}
     small = stranger("llama tied", hidden_size=32, intermediate_size=32)
+    return [put(place / "small", stranger("mixtral")), put_gguf(place / "small.gguf", small, "Q8_0")]
+
+
+def seers(place: Path) -> list[Path]:
+    """Folders of small classifiers."""
+    from seers import TimmVit, put_seer, put_timm, timm_seer
+
+    args = {"embed_dim": 20, "depth": 2, "num_heads": 4, "mlp_ratio": 1.7, "patch_size": [4, 6]}
     return [
-        put(place / "small", stranger("mixtral")),
-        put_gguf(place / "small.gguf", small, "Q8_0"),
         put_timm(place / "timm", timm_seer(TimmVit), "vit_tiny_patch16_224", args),
         put_seer(place / "deit", "deit"),
         put_seer(place / "resnet", "resnet"),
     ]
+
+
+MADE = {"language": writers, "images": seers}
 
 
 def attack(sources: list[Path], asked: argparse.Namespace) -> None:

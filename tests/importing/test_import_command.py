@@ -7,6 +7,7 @@ import pytest
 import torch
 from spoken import Done, refused, regard
 from strangers import TEMPLATE, change, put, stranger, tokenizer_json
+from written import put_gguf
 
 from regard import evaluate, generate, open_run
 from regard.import_run import import_model
@@ -92,6 +93,42 @@ def test_it_does_what_a_trained_one_does(made: tuple[Path, Done], tmp_path: Path
     before, after = (evaluate(one, on=text).facts()["loss"] for one in (run, str(tmp_path / "tuned")))
     assert after < before
     refused(3, "no texts to learn from", "train", f"from={run}", "--out", str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama biased", "mistral", "qwen2", "mixtral"])
+@pytest.mark.parametrize("form", ["folder", "gguf"])
+def test_every_family_becomes_a_run_that_writes_and_is_watched(family: str, form: str, tmp_path: Path) -> None:
+    theirs = stranger(family)
+    if form == "gguf":
+        source = put_gguf(tmp_path / "theirs.gguf", theirs)
+    else:
+        source = put(tmp_path / "theirs", theirs)
+        (source / "tokenizer.json").write_text(tokenizer_json())
+    run = str(tmp_path / "run")
+    assert regard("import", str(source), "--out", run, "-q").code == 0
+    words = ("Two men are", "-n", "9", "--greedy", "--no-chat", "--no-echo", "--json")
+    done = regard("generate", run, *words)
+    assert done.code == 0, done.err
+    opened = open_run(run)
+    ids = torch.tensor([opened.answerer.encode("Two men are")])
+    with torch.no_grad():
+        torch.testing.assert_close(opened.model(ids), theirs(ids).logits, atol=1e-4, rtol=1e-4)
+    look = regard("look", run, "Two men are", "--out", str(tmp_path / "look.csv"), "-q")
+    assert look.code == 0, look.err
+    rows = (tmp_path / "look.csv").read_text().splitlines()
+    assert len(rows) > 1
+
+
+@pytest.mark.parametrize("name", ["theirs.gguf", "theirs/model.safetensors"])
+def test_a_damaged_file_is_refused_in_a_line(name: str, tmp_path: Path) -> None:
+    put_gguf(tmp_path / "theirs.gguf", stranger("llama"))
+    (put(tmp_path / "theirs", stranger("llama")) / "tokenizer.json").write_text(tokenizer_json())
+    content = (tmp_path / name).read_bytes()
+    source = tmp_path / name.partition("/")[0]
+    for spoilt in (content[:-1], content[:100], b"", content[:8] + b"\xff" * 8 + content[16:]):
+        (tmp_path / name).write_bytes(spoilt)
+        refused(3, str(source), "import", str(source), "--out", str(tmp_path / "run"))
+        assert not (tmp_path / "run").exists()
 
 
 def test_what_cannot_be_imported_leaves_nothing(made: tuple[Path, Done], tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ READING = "reading the data"
 
 
 class TextFiles(Documents):
-    """Your own texts: plain files, a .jsonl or .parquet of documents, whole folders of them, each also as .gz or .xz.
+    """Your own texts: plain files, .jsonl (both also as .gz or .xz) or .parquet of documents, whole folders of them.
 
     Without `valid` or `test` a share of `train` is held out: of a few plain files their ends, else whole documents,
     chosen by the text itself, so that equal ones never part. What `valid` or `test` has is not learnt.
