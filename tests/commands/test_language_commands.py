@@ -8,6 +8,7 @@ import pytest
 from spoken import Done, refused, regard
 
 from regard import InputError, evaluate, generate, open_run, score
+from regard.run import Run
 
 TEXT = "\ufffd\n" + "".join(f"The fox number {n} says {n * n}: yes, no and perhaps.\n" for n in range(300))
 MODEL = """
@@ -63,6 +64,21 @@ def test_it_is_gone_on_with_to_the_bit(made: tuple[Path, Done], tmp_path: Path) 
     assert regard("train", str(tmp_path / "cut"), "--resume", "training.steps=20", "-q").code == 0
     weights = "checkpoints/step-20/weights.safetensors"
     assert (tmp_path / "cut" / weights).read_bytes() == (made[0] / weights).read_bytes()
+
+
+def test_another_vocabulary_takes_what_has_no_words_in_it(run: str, made: tuple[Path, Done], tmp_path: Path) -> None:
+    """And what begins anew is said."""
+    (tmp_path / "owl.txt").write_text("The owl asks who, WHO; and why: %\n" * 99)
+    owl = ["train", f"from={run}", f"data.train={tmp_path / 'owl.txt'}", "training.steps=2"]
+    done = regard(*owl, "tokenizer.kind=bytes", "--out", str(tmp_path / "owl"))
+    assert done.code == 0, done.err
+    assert "copied" in done.out + done.err
+    parts = regard(*owl, "from.parts=decoder", "--out", str(tmp_path / "parts"))
+    assert parts.code == 0, parts.err
+    for facts in (Run.open(tmp_path / name).facts["from"] for name in ("owl", "parts")):
+        assert {name.partition(".")[0] for name in facts["fresh"]} == {"target"}  # the head is the same table
+        assert facts["copied"] > 0
+    assert regard("generate", str(tmp_path / "owl"), "The owl", "-n", "3").code == 0
 
 
 def test_it_writes_and_the_prompt_comes_first(run: str) -> None:

@@ -92,6 +92,10 @@ def test_json_lines_have_a_key_and_equal_texts_stay_together(tmp_path: Path) -> 
     assert (report.count("without a text"), report.count("empty"), report.held_out) == (3, 2, len(valid))
     with pytest.raises(InputError, match=r"no 'text' in its lines; keys with texts are: body; say data.text=KEY"):
         list(TextFiles(train=path).read("train"))
+    for ending, pack in ((".gz", gzip.compress), (".xz", lzma.compress)):
+        (tmp_path / f"docs.jsonl{ending}").write_bytes(pack(Path(path).read_bytes()))
+        packed = TextFiles(train=f"{path}{ending}", text="body", valid_share=0.2)
+        assert [documents(packed, split) for split in ("train", "valid")] == [train, valid]
 
 
 def test_folders_and_patterns_are_read_file_by_file(tmp_path: Path) -> None:
