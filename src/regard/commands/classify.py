@@ -12,7 +12,7 @@ from regard.commands.ahead import check_ahead
 from regard.commands.asked_images import ImageNames, Refusals, groups_read
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
-from regard.commands.translate import Device, Quiet
+from regard.commands.translate import Device, Int8, Quiet
 from regard.datasets.lines import one_line
 from regard.errors import InputError
 
@@ -30,7 +30,7 @@ def classify(
         typer.Option(help="Draw where it looked: a picture (.png, .svg, .pdf), or a folder for those of many images."),
     ] = None,
     device: Device = "auto",
-    int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
+    int8: Int8 = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON line per image, for machines.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="A table with commas and a line of heads.")] = False,
     quiet: Quiet = False,

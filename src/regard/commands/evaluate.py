@@ -10,7 +10,7 @@ from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.show import as_json, columns, console, line
 from regard.commands.shown import Shown
-from regard.commands.translate import Device, Quiet, Set
+from regard.commands.translate import Device, Int8, Quiet, Set
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def evaluate(
         Path | None, typer.Option("--out", "-o", help="Where scores, answers and picture go; the run if not said.")
     ] = None,
     device: Device = "auto",
-    int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
+    int8: Int8 = False,
     shortlist: Annotated[bool, typer.Option("--shortlist", help="Score only likely words: faster.")] = False,
     against: Annotated[
         list[Path] | None, typer.Option(help="Other runs, scored beside it on the same data: --against A B.")

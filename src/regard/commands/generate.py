@@ -10,7 +10,7 @@ from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
 from regard.commands.surprise import Inked
-from regard.commands.translate import Device, Quiet, Set
+from regard.commands.translate import Device, Int8, Quiet, Set
 from regard.errors import InputError
 
 TOGETHER = 256  # prompts that are gone on with at a time
@@ -69,7 +69,7 @@ def generate(
         bool, typer.Option("--probabilities", help="Colour every token by how much of a surprise it was.")
     ] = False,
     device: Device = "auto",
-    int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
+    int8: Int8 = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON line per text, for machines.")] = False,
     quiet: Quiet = False,
 ) -> None:

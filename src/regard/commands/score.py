@@ -9,7 +9,7 @@ import typer
 from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
-from regard.commands.translate import Device, Quiet
+from regard.commands.translate import Device, Int8, Quiet
 from regard.datasets.lines import one_line
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def score(
     ] = None,
     ended: Annotated[bool, typer.Option("--ended", help="Count that the text ends there too.")] = False,
     device: Device = "auto",
-    int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
+    int8: Int8 = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON line per text, with every token.")] = False,
     quiet: Quiet = False,
 ) -> None:

@@ -25,6 +25,10 @@ TOGETHER = 1024  # lines translated at a time, where so many are waiting
 KEY = re.compile(r"(decoding|task|data|model|training|tokenizer)\.[a-z_0-9.]+=\S*")
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress; warnings and errors are still said.")]
+Int8 = Annotated[
+    bool,
+    typer.Option("--int8", help="Eight-bit matrices: faster (language models: with numba), a little less exact."),
+]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:1; auto takes a GPU if there is one.")]
 Set = Annotated[
     list[str] | None,
@@ -46,7 +50,7 @@ def translate(
     set_: Set = None,
     attention: Annotated[bool, typer.Option("--attention", help="Draw which words were looked at.")] = False,
     device: Device = "auto",
-    int8: Annotated[bool, typer.Option("--int8", help="Eight-bit matrices: faster, a little less exact.")] = False,
+    int8: Int8 = False,
     shortlist: Annotated[bool, typer.Option("--shortlist", help="Score only likely words: faster.")] = False,
     split: Annotated[
         bool | None,
