@@ -111,6 +111,20 @@ def test_prompts_that_are_alike_to_the_end_go_on_apart(search: Search) -> None:
     assert lines(Engine(large, search, **MARKS).write(given)) == lines(wanted)
 
 
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("search", [*SEARCHES.values(), Beam(beam_size=1)], ids=[*SEARCHES, "beam of one"])
+@pytest.mark.parametrize("others", [False, True])
+def test_long_prompts_that_are_the_same_go_on_apart(stack: str, search: Search, others: bool) -> None:
+    """All but their last token is read once for all, and that one, too."""
+    prompt = [BEGIN, *some_tokens(LEAST + 3, 1)]
+    given = [Request(prompt, None, 6, number) for number in range(3)]
+    if others:
+        given += [Request([*prompt[:-1], 4], None, 4, number) for number in (3, 4)] + [Request([BEGIN, 5], None, 5, 5)]
+    large = model(stack)
+    wanted = [found for request in given for found in Engine(large, search, **MARKS).write([request])]
+    assert lines(Engine(large, search, **MARKS).write(given)) == lines(wanted)
+
+
 def test_a_beginning_is_forgotten_when_the_last_has_begun() -> None:
     """Those that are alike to the end count one by one, too."""
     prompt = [BEGIN, *some_tokens(40, 1)]

@@ -43,7 +43,7 @@ class Group:
             self._memory = steps.start(*_padded(sources, device)) if sources else model.start(rows=len(prompts))
         self._fresh = True
         few = search.hypotheses == 1 or len(requests) * search.hypotheses <= FEW
-        if few and self._given.shape[1] == 1 and self._memory.roomy:
+        if few and self._own is None and self._given.shape[1] == 1 and self._memory.roomy:
             self._part()
 
     def __len__(self) -> int:

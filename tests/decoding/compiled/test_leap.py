@@ -159,6 +159,21 @@ def test_the_likeliest_words_are_those_of_torch(
     assert leaps.taken or all(request.max_new_tokens == 1 for request in asked)
 
 
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=1), Beam(beam_size=3)], ids=["greedy", "one", "beam"])
+@pytest.mark.parametrize("count", [1, 3, 17])
+@pytest.mark.parametrize("others", [0, 2])
+def test_prompts_that_are_the_same_go_on_apart(code: Code, search: Search, count: int, others: int) -> None:
+    """Also where all but their last token was read once for all of them."""
+    writer = model("language_model", "rotary")
+    prompt = tokens(1, 20, 3)[0].tolist()
+    asked = [Request(prompt, None, 9) for _ in range(count)] + [Request([*prompt[:-1], 4], None, 7)] * others
+    engine = Engine(writer, search, stop_tokens=[2])
+    apart = [found for request in asked for found in written(None, [request], engine)]
+    with Leaps() as leaps:
+        same(written(code, asked, engine), apart)
+    assert leaps.taken
+
+
 def told(
     code: Code | None, asked: list[Request], engine: Engine
 ) -> dict[int, tuple[list[int], list[float], Hypothesis]]:

@@ -75,7 +75,7 @@ class Stepper:
         """
         where = memory.where(steps)
         try:
-            need(memory.share == beams.size and tokens.shape[1] == 1)
+            need(memory.share == beams.size and tokens.shape == (beams.size * len(beams.ages), 1))
             self._check(tokens, memory)
             self._know(beams.choice.head)
             x, leap = self._embedded(tokens, memory).flatten(0, 1), self._told(Leap(beams, steps, fewest), where.stop)
