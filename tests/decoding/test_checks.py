@@ -68,6 +68,15 @@ def test_a_beam_whose_scores_fill_the_memory_is_refused_with_what_fits(monkeypat
         Engine(Table.random(1), Beam(beam_size=101), **marks)
 
 
+def test_threads_share_the_memory_for_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "memory_here", lambda: 2 * 100 * checks.COPIES * 4 * VOCABULARY)
+    monkeypatch.setattr(checks, "LITTLE", 0)
+    monkeypatch.setattr("regard.decoding.engine.workers", lambda *_: 3)
+    engine = Engine(Table.random(1), Beam(beam_size=34), stop_tokens={END}, forbidden={PAD, BEGIN})
+    with pytest.raises(InputError, match=r"^decoding.beam_size: 34 hypotheses .* at most 33 fit$"):
+        engine.generate([Request([BEGIN], None, 3)])
+
+
 def test_a_wide_beam_ends_before_what_it_remembers_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     search = Beam(beam_size=400, min_length=30)
     engine = Engine(language_model(), search, stop_tokens={END}, forbidden={PAD, BEGIN})

@@ -125,6 +125,12 @@ def test_long_prompts_that_are_the_same_go_on_apart(stack: str, search: Search, 
     assert lines(Engine(large, search, **MARKS).write(given)) == lines(wanted)
 
 
+def test_however_many_beginnings_begin_alike() -> None:
+    prompts = [(BEGIN,) * size for size in range(LEAST, 1500)]
+    found = dict(pair for _, places in shared(prompts) for pair in zip(places, places, strict=True))
+    assert len(found) > len(prompts) // 2
+
+
 def test_a_beginning_is_forgotten_when_the_last_has_begun() -> None:
     """Those that are alike to the end count one by one, too."""
     prompt = [BEGIN, *some_tokens(40, 1)]

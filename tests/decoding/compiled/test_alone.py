@@ -223,8 +223,23 @@ def test_a_model_stands_as_it_stood_until_something_is_changed() -> None:
     assert standing.holds
     with torch.inference_mode():
         writer.start(torch.tensor([[5, 3]]), torch.tensor([2]))
-    assert Standing(writer).holds
+    standing = Standing(writer)
+    assert standing.holds
+    for register in (writer.encoder.register_forward_hook, writer.head.register_forward_pre_hook):
+        hook = register(lambda *_: None)
+        assert not standing.holds
+        hook.remove()
+        assert standing.holds
     writer.head.bias = None
+    assert not standing.holds
+
+
+def test_a_table_in_the_place_of_another_is_seen() -> None:
+    part = nn.Module()
+    part.register_buffer("table", torch.zeros(2))
+    standing = Standing(part)
+    assert standing.holds
+    part.table = torch.zeros(2)
     assert not standing.holds
 
 

@@ -1,6 +1,7 @@
 """What a language model writes: the same in any company, never half a character, and ended for a reason."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -19,7 +20,8 @@ from regard.errors import InputError
 from regard.model.assembly import LanguageModel
 from regard.model.build import build
 from regard.tasks.language.generator import TextGenerator
-from regard.tasks.language.scorer import ScoredText, Scorer
+from regard.tasks.language.loss import TOKENS
+from regard.tasks.language.scorer import ScoredText, Scorer, _batched, _Part
 from regard.tasks.language.writing import Chunk, Generated, Text, Written
 
 PROMPTS = ["The fox", "yes, no", "", "The 3th fox", "ö", "The fox"]
@@ -229,6 +231,14 @@ def test_every_slide_draws_anew(small: TextGenerator, monkeypatch: pytest.Monkey
     assert len(drawn) == 1000 * len(numbers)  # nor as another seed has drawn
 
 
+def test_samples_of_later_prompts_draw_anew(small: TextGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = list[int]()
+    monkeypatch.setattr(Engine, "generate", lambda _, asked, stopped: numbers.extend(one.number for one in asked) or ())
+    for first in (0, 2):
+        next(iter(small.stream(["a", "b"], 5, samples=3, first=first, stopped=lambda: len(numbers) in (6, 12))), None)
+    assert numbers == list(range(12))
+
+
 def test_a_stop_string_ends_the_work_too(small: TextGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
     steps, step = list[int](), small.model.step
 
@@ -371,6 +381,14 @@ def test_a_score_is_of_the_whole_text_of_a_token_and_of_a_byte() -> None:
     assert ended.bits_per_byte == pytest.approx(5.0 / log(2) / (3 + 1 + 2 + 1))
 
 
+def test_every_text_is_scored_once_and_never_too_many_at_a_time(small: TextGenerator) -> None:
+    texts = ["x" * size for size in (1, 23, 24, 25, 36, 37, 48, 60)]
+    assert sorted(number for number, _ in Scorer(small).score(texts)) == list(range(len(texts)))
+    batches = list(_batched([_Part(number, [1] * (1 + number)) for number in range(200)]))
+    assert all(len(some) * max(len(part.ids) for part in some) <= TOKENS for some in batches)
+    assert sum(map(len, batches)) == 200
+
+
 def test_what_is_scored_to_its_end_says_so(small: TextGenerator) -> None:
     ((_, open_), (_, ended)) = (next(iter(Scorer(small, end).score(["The fox"]))) for end in (False, True))
     assert (open_.ended, ended.ended) == (False, True)
@@ -399,6 +417,15 @@ def test_a_draft_changes_nothing_but_the_steps(small: TextGenerator, text: Path)
 def test_a_draft_of_another_vocabulary_is_refused(small: TextGenerator, generator: TextGenerator) -> None:
     with pytest.raises(InputError, match="another vocabulary: of .* tokens"):
         small.drafted(generator)
+
+
+def test_a_draft_keeps_its_own_context_and_is_where_the_model_is(small: TextGenerator) -> None:
+    greedy = searching(small, Greedy())
+    draft = greedy.drafted(replace(small, context=5), 3).draft
+    assert draft is not None
+    assert (draft.tokens, draft.room) == (3, 5)
+    with pytest.raises(InputError, match="the draft is on meta and the model on cpu"):
+        greedy.drafted(replace(small, model=deepcopy(small.model).to("meta")))
 
 
 def test_beginnings_of_texts_are_scored_once(

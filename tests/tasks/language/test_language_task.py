@@ -1,5 +1,6 @@
 """The task of language: every token once, bits that compare, state that is carried, and what cannot be is said."""
 
+import json
 from dataclasses import replace
 from math import exp, log
 from pathlib import Path
@@ -11,14 +12,17 @@ import torch.nn.functional as F
 from small import STACKS, TEXT, prepared, recipe
 from torch import Tensor
 
+from regard.datasets.rows import Numbers
+from regard.datasets.stream import Stream
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT
 from regard.model.assembly import LanguageModel
 from regard.model.build import build
 from regard.recipe import Recipe
 from regard.tasks.language import Language, loss
-from regard.tasks.language.batches import TextBatch, window_batch
+from regard.tasks.language.batches import Lanes, TextBatch, window_batch
 from regard.tasks.language.evaluation import bins
+from regard.tasks.language.facts import FILE, Facts
 from regard.tasks.language.loss import Reader, surprises
 from regard.tasks.language.scorer import Scorer
 from regard.tasks.task import Batch, Batches, Exam
@@ -30,6 +34,8 @@ DAMAGED = (
     b'{"begin": 2, "end": 2, "stops": [9999]}',
     b'{"begin": true, "end": 2, "stops": []}',
     b'{"begin": 2, "end": 2, "stops": [2], "unseen": ["a"]}',
+    b'{"begin": 2, "end": 2, "stops": [2], "vocab_size": 16777217}',
+    b'{"begin": 2, "end": 2, "stops": [2], "vocab_size": -1}',
 )
 
 
@@ -55,6 +61,16 @@ def test_batches_are_what_the_loop_can_learn_from(text: Path) -> None:
     assert torch.equal(batch.inputs[:, 1:], batch.labels[:, :-1])
     halves = [batch.part(number, 2) for number in range(2)]
     assert sum(half.predictions for half in halves) == 60
+
+
+def test_a_part_of_a_batch_is_some_of_its_rows() -> None:
+    ids, goes_on = torch.arange(12).view(4, 3), torch.tensor([True, True, True, False])
+    part = TextBatch(ids, ids + 1, ids + 2, goes_on).part(1, 2)
+    assert part.segments is not None
+    assert part.goes_on is not None
+    rows = [each[:, 0].tolist() for each in (part.inputs, part.labels, part.segments)]
+    assert rows == [[3, 9], [4, 10], [5, 11]]
+    assert part.goes_on.tolist() == [True, False]
 
 
 @pytest.mark.parametrize("held", [2**20, 10], ids=["shuffled", "reckoned"])
@@ -130,6 +146,20 @@ def test_every_lane_begins_anew_now_and_then_and_never_all_at_once(text: Path) -
         assert len(places) >= 2
         assert (places.diff() == 16).all()
     assert begun.sum(1).max() == 1
+
+
+def test_no_lane_reads_of_the_next_nor_past_the_end() -> None:
+    class Places(Stream):
+        def __init__(self) -> None:
+            self._length = 41
+
+        def ids(self, places: Numbers) -> Numbers:
+            return places
+
+    lanes, begins = Lanes(Places(), 3, 4, seed=1), torch.arange(0, 40, 10)
+    batches = [lanes[step] for step in range(60)]
+    assert all((batch.inputs >= begins[:, None]).all() for batch in batches)
+    assert max(int((batch.labels - begins[:, None]).max()) for batch in batches) == 10
 
 
 @pytest.mark.parametrize("stack", ["lstm", "gru", "elman"])
@@ -346,6 +376,14 @@ def test_bits_compare_vocabularies(text: Path) -> None:
         assert found.bits_per_byte < found.bits_per_character
 
 
+def test_a_document_in_several_pieces_has_one_end(text: Path) -> None:
+    task, _ = prepared(text)
+    read = [piece for (piece,) in task.data.read("train")]
+    whole = "".join(read)
+    assert len(read) > 1
+    assert task._measured(task.data, "train") == (1, len(whole) + 1, len(whole.encode()) + 1)
+
+
 def test_what_a_run_keeps_opens_it_without_its_data(text: Path) -> None:
     task, model = prepared(text)
     kept = task.files()
@@ -357,6 +395,12 @@ def test_what_a_run_keeps_opens_it_without_its_data(text: Path) -> None:
     for damaged in DAMAGED:
         with pytest.raises(InputError, match=r"language.json: damaged"):
             _ = Recipe.check(recipe(text), MENU).wants("task").build(kept | {"language.json": damaged}).facts
+
+
+def test_a_prompt_is_begun_where_a_run_does_not_say_otherwise() -> None:
+    older = {"begin": 2, "end": 2, "stops": [2]}
+    for more, begins in (({}, True), ({"begins": True}, True), ({"begins": False}, False)):
+        assert Facts.open({FILE: json.dumps(older | more).encode()}, 3).begins == begins
 
 
 def test_what_a_model_of_characters_has_not_seen_is_kept(text: Path, tmp_path: Path) -> None:
