@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from regard.datasets.documents import pieces
@@ -22,7 +22,7 @@ TEXT = st.lists(st.sampled_from(UNITS), max_size=60).map("".join)
 def learnt(kind: str) -> Tokenizer:
     trainer = Menu(*SLOTS).parts["tokenizer"][kind](**({} if kind == "bytes" else {"vocab_size": 0})).build()
     trainer.prefix = ""
-    return trainer.train(["a word  it's\n\n12 한국 é. 😀", "word a word. a it's 12"] * 5)
+    return trainer.train(["a word  it's\n\n12 한국 é. 😀", "word a word. a it's 12", "a    it's\n\n\n\n12"] * 5)
 
 
 @many
@@ -31,12 +31,14 @@ def test_pieces_are_the_text(text: str, size: int, block: int) -> None:
     blocks = [text[start : start + block] for start in range(0, len(text), block)]
     found = list(pieces(blocks, size))
     assert "".join(found) == text
+    assert found == list(pieces([text], size))
     assert all(found)
     assert max(map(len, found), default=0) <= 2 * size
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @many
+@example("a    " * 12, 6)
 @given(TEXT, st.integers(6, 20))
 def test_the_tokens_of_the_pieces_are_those_of_the_text(kind: str, text: str, size: int) -> None:
     """Unless a word is longer than a piece."""

@@ -122,6 +122,14 @@ def test_a_report_outlives_the_cache(two: list[Tokenizer], tmp_path: Path) -> No
     assert told == "30 read from train.tsv, 30 dropped: 2 empty (lines 5, 10), 28 too long (lines 1, 2, 3, …); 0 left"
 
 
+def test_a_report_names_the_file_that_is_asked_for(two: list[Tokenizer], tmp_path: Path) -> None:
+    """Also where the same content was encoded under another name."""
+    for name in ("one.tsv", "other.tsv"):
+        (tmp_path / name).write_text("Hund\tdog\n" * 3)
+        data = Files(train=str(tmp_path / name), source="de", target="en", valid_share=0.0)
+        assert encode(data, "train", two).report.files == [name]
+
+
 def test_an_empty_split_is_nothing(two: list[Tokenizer]) -> None:
     for _ in range(2):
         found = encode(Told([]), "valid", two)

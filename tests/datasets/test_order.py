@@ -18,8 +18,8 @@ def test_every_number_comes_once_however_it_is_asked_for(size: int, seed: int, c
     assert np.concatenate(parts).tolist() == found.tolist()
 
 
-def test_orders_are_of_chance() -> None:
-    size = 10_007
+@pytest.mark.parametrize("size", [10_007, 20_011])  # of an even and an odd number of bits
+def test_orders_are_of_chance(size: int) -> None:
     orders = [Reckoned(size, np.random.default_rng((seed, 1)))[0:size] for seed in range(20)]
     for order in orders:
         assert abs(np.corrcoef(order, np.arange(size))[0, 1]) < 0.05

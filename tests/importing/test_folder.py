@@ -97,6 +97,14 @@ def test_what_a_model_reads_and_how_it_ends(tmp_path: Path) -> None:
     assert again.chat_template == "other"
 
 
+def test_of_several_templates_the_default_is_for_chats(tmp_path: Path) -> None:
+    folder = put(tmp_path, stranger("llama"))
+    (folder / "chat_template.jinja").unlink(missing_ok=True)
+    several = [{"name": "tool_use", "template": "tools"}, {"name": "default", "template": "chat"}]
+    change(folder, "tokenizer_config.json", chat_template=several)
+    assert read_model(folder).chat_template == "chat"
+
+
 def test_a_folder_of_the_hubs_cache_is_read_through_its_links(tmp_path: Path) -> None:
     theirs = stranger("llama tied")
     given = put(tmp_path / "given", theirs)

@@ -10,7 +10,9 @@ import pytest
 from heard import Heard
 
 from regard.datasets.data import SPLITS, Report, Split
+from regard.datasets.files.sources import NOT_UTF8
 from regard.datasets.texts import TextFiles
+from regard.datasets.texts.files import MANY
 from regard.errors import InputError
 
 POEM = "Roses are red,\nviolets are blue.\n\nSugar is sweet,\nand so are you.\n"
@@ -58,6 +60,13 @@ def test_a_paragraph_that_does_not_end_is_cut(tmp_path: Path, monkeypatch: pytes
     path = put(tmp_path / "long.txt", "one two\n" * 9 + "\nlast\n")
     found = documents(TextFiles(train=path, documents="paragraph", valid_share=0.0), "train")
     assert found == {1: "\n".join(["one two"] * 4), 5: "\n".join(["one two"] * 4), 9: "one two", 11: "last"}
+
+
+def test_a_line_that_is_no_text_is_left_out_of_its_paragraph_and_told(tmp_path: Path) -> None:
+    path, report = put(tmp_path / "some.txt", b"one\n\xff\xfe\xfd\ntwo\n\nthree\n" + b"more\n" * 50), Report()
+    found = documents(TextFiles(train=path, documents="paragraph", valid_share=0.0), "train", report)
+    assert found[1] == "one\ntwo"
+    assert report.count(NOT_UTF8) == 1
 
 
 @pytest.mark.parametrize(
@@ -115,6 +124,20 @@ def test_folders_and_patterns_are_read_file_by_file(tmp_path: Path) -> None:
     ]
 
 
+def test_a_folder_may_be_called_like_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "poems [1]").mkdir()
+    put(tmp_path / "poems [1]" / "poem.txt", POEM)
+    assert documents(TextFiles(train=str(tmp_path / "poems [1]"), valid_share=0.0), "train") == {1: POEM}
+
+
+def test_of_many_files_some_are_held_out_whole(tmp_path: Path) -> None:
+    for number in range(MANY):
+        put(tmp_path / f"{number}.txt", f"text {number}")
+    data = TextFiles(train=str(tmp_path), valid_share=0.3)
+    found = [*documents(data, "train").values(), *documents(data, "valid").values()]
+    assert sorted(found) == sorted(f"text {number}" for number in range(MANY))
+
+
 def test_what_is_examined_is_not_learnt(tmp_path: Path) -> None:
     lines = [f"sentence number {n}" for n in range(50)]
     train = put(tmp_path / "train.txt", "\n".join([*lines, "SENTENCE  number 7", "secret one"]))
@@ -169,9 +192,9 @@ def test_the_fingerprint_is_of_all_that_decides_what_is_read(tmp_path: Path) -> 
     path = put(tmp_path / "poem.txt", POEM)
     prints = {
         TextFiles(train=path, **more).fingerprint()
-        for more in ({}, {"valid_share": 0.2}, {"documents": "line"}, {"seed": 2}, {"valid": path})
+        for more in ({}, {"valid_share": 0.2}, {"documents": "line"}, {"seed": 2}, {"valid": path}, {"text": "body"})
     }
-    assert len(prints) == 5
+    assert len(prints) == 6
     assert TextFiles(train=path).fingerprint() in prints
     put(tmp_path / "poem.txt", POEM + "x")
     assert TextFiles(train=path).fingerprint() not in prints
@@ -229,7 +252,10 @@ def test_files_that_are_learnt_are_known_and_those_held_out_are_not(tmp_path: Pa
     learnt = set(documents(data, "train").values())
     assert 0 < len(learnt) < 40
     for number in range(40):
-        assert data.learns([str(tmp_path / f"{number}.txt")]) == (f"text {number}" in learnt)
+        for folder in (tmp_path, tmp_path / ".." / tmp_path.name):
+            assert data.learns([str(folder / f"{number}.txt")]) == (f"text {number}" in learnt)
     assert not data.learns([str(tmp_path / "other.txt")])
     assert not TextFiles(train=str(tmp_path / "gone.txt")).learns([str(tmp_path / "gone.txt")])
     assert not TextFiles(train="").learns([str(tmp_path / "1.txt")])
+    blank = put(tmp_path / "blank.txt", " \n\n")
+    assert not TextFiles(train=blank, documents="line", valid_share=0.0).learns([blank])
