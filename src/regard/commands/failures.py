@@ -1,5 +1,6 @@
 """What ended a command, as one or two lines and an exit code: never a trace, unless one is asked for."""
 
+import errno
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from regard.commands.streams import is_gone
 from regard.errors import InputError, RecipeError, RegardError, is_memory
 from regard.training.stop import Interrupted
 
+SHOWN = 60  # characters of a name that is too long
 Usage: Any = typer.BadParameter.__mro__[1]  # typer names these two nowhere else
 Mistake: Any = typer.BadParameter.__mro__[2]
 
@@ -52,6 +54,8 @@ def _system(error: OSError) -> tuple[str, int]:
     """The disk's or another device's own words; nothing at all where nobody is left to read them."""
     if is_gone(error):
         return "", 128 + (signal.SIGPIPE if isinstance(error, BrokenPipeError) else signal.SIGHUP)
+    if error.errno == errno.ENAMETOOLONG:
+        return f"{str(error.filename)[:SHOWN]}…: the name is longer than names of files can be", 3
     return f"{error.filename or 'disk'}: {error.strerror or error}", 1
 
 

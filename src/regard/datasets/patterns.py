@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from fnmatch import translate
 from glob import has_magic
 from pathlib import Path
@@ -11,7 +12,7 @@ from regard.errors import InputError
 
 MOST, LOOKED = 10_000, 300_000  # files that may match, and names that are looked at to find them
 
-__all__ = ["has_magic", "matching"]
+__all__ = ["has_magic", "matching", "missing"]
 
 
 def matching(pattern: str) -> list[str]:
@@ -22,6 +23,16 @@ def matching(pattern: str) -> list[str]:
     path = Path(pattern)
     found = list(_Walk(pattern).files(Path(path.anchor or "."), path.parts[bool(path.anchor) :]))
     return sorted({str(one) for one in found})
+
+
+def missing(name: str, what: str, cutoff: float = 0.6) -> InputError:
+    """There is no such file: that it is a link to nothing, or what is called nearly so."""
+    path = Path(name)
+    if path.is_symlink():
+        return InputError(f"{name}: a link that leads nowhere")
+    there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = get_close_matches(path.name, there, n=1, cutoff=cutoff)
+    return InputError(f"{name}: no such {what}" + (f"; did you mean {path.parent / close[0]}?" if close else ""))
 
 
 class _Walk:

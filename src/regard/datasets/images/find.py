@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from regard.datasets.data import Split
@@ -14,7 +13,7 @@ from regard.datasets.images.tars import Tar
 from regard.datasets.images.tree import Tree
 from regard.datasets.images.zips import Zip
 from regard.datasets.lines import MAGIC
-from regard.datasets.patterns import has_magic, matching
+from regard.datasets.patterns import has_magic, matching, missing
 from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
 
@@ -45,9 +44,7 @@ def _expanded(name: str) -> list[Path]:
         if not found:
             raise InputError(f"{name}: no file matches")
         return list(map(Path, found))
-    there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = get_close_matches(path.name, there, n=1)
-    raise InputError(f"{name}: no such folder or file" + (f"; did you mean {path.parent / close[0]}?" if close else ""))
+    raise missing(name, "folder or file")
 
 
 def _sources(path: Path, image: str, label: str | None) -> list[Source]:

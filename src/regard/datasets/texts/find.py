@@ -1,14 +1,13 @@
 """From what users name to where their documents stand: files, folders, patterns."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from glob import escape
 from pathlib import Path
 
 from regard.datasets.files.named import ENDINGS
 from regard.datasets.files.suspect import refuse_no_text
 from regard.datasets.lines import bare_name, packed_or_plain
-from regard.datasets.patterns import has_magic, matching
+from regard.datasets.patterns import has_magic, matching, missing
 from regard.datasets.texts.sources import JsonLines, Lines, Paragraphs, Parquet, Source, Unit, Whole
 from regard.errors import InputError
 
@@ -44,10 +43,7 @@ def _expanded(name: str, key: str) -> list[Path]:
         return list(map(Path, found))
     if Path(name).exists():
         raise InputError(f"{name}: no plain file; data are read more than once, so write them to a file first")
-    folder = Path(name).parent
-    there = [file.name for file in folder.iterdir()] if folder.is_dir() else []
-    close = get_close_matches(Path(name).name, there, n=1, cutoff=0.75)  # endings are alike anyway
-    raise InputError(f"{name}: no such file" + (f"; did you mean {folder / close[0]}?" if close else ""))
+    raise missing(name, "file", cutoff=0.75)  # endings are alike anyway
 
 
 def _source(path: Path, text: str, unit: Unit) -> Source:

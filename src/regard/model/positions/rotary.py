@@ -6,6 +6,7 @@ from typing import Annotated
 import torch
 from annotated_doc import Doc
 from jaxtyping import Float
+from pydantic import Field
 from torch import Tensor
 
 from regard.model.options import Base
@@ -36,7 +37,9 @@ class Rotary(Positions):
         *,
         base: Base = 10000.0,
         stretch: Annotated[
-            Positive, Doc("How much slower pairs turn, for texts so many times as long; 1 is none.")
+            float,
+            Field(ge=1e-3, le=1e6),
+            Doc("How much slower pairs turn, for texts so many times as long; 1 is none."),
         ] = 1.0,
         trained: Annotated[
             Number, Doc("Positions trained for before stretching: only pairs that are slow in these are; 0 means all.")
