@@ -138,6 +138,23 @@ def test_of_many_files_some_are_held_out_whole(tmp_path: Path) -> None:
     assert sorted(found) == sorted(f"text {number}" for number in range(MANY))
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 30])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [0.0, 0.02])
+def test_of_a_few_documents_one_is_held_out_for_each_split(count: int, seed: int, share: float, tmp_path: Path) -> None:
+    """Though chance would hold out none. One stays to be learnt from, and equal ones stay together."""
+    rows = [{"text": f"text {number // 2}"} for number in range(2 * count)] + [{"text": " "}, {"text": 3}]
+    path = put(tmp_path / "few.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    data = TextFiles(train=path, valid_share=0.02, test_share=share, seed=seed)
+    found = {split: {*documents(data, split).values()} for split in SPLITS}
+    assert sum(map(len, found.values())) == count
+    assert set.union(*found.values()) == {f"text {number}" for number in range(count)}
+    assert found["train"]
+    assert bool(found["valid"]) == (count > 1)
+    assert bool(found["test"]) == (share > 0 and count > 2)
+    assert data.fingerprint() == TextFiles(train=path, valid_share=0.02, test_share=share, seed=seed).fingerprint()
+
+
 def test_what_is_examined_is_not_learnt(tmp_path: Path) -> None:
     lines = [f"sentence number {n}" for n in range(50)]
     train = put(tmp_path / "train.txt", "\n".join([*lines, "SENTENCE  number 7", "secret one"]))

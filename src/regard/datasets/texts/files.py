@@ -134,8 +134,29 @@ class TextFiles(Documents):
         valid, test = self.shares
         if valid + test == 0:
             return "train"
-        drawn = dice(self.seed, document.digest().hex())
+        digest = document.digest()
+        return self._chosen.get(digest) or self._drawn(digest)
+
+    def _drawn(self, digest: bytes) -> Split:
+        valid, test = self.shares
+        drawn = dice(self.seed, digest.hex())
         return "valid" if drawn < valid else "test" if drawn < valid + test else "train"
+
+    @cached_property
+    def _chosen(self) -> dict[bytes, Split]:
+        """Documents that are held out because chance would hold out none: of a few there is one for each split."""
+        wanted = {split for split, share in zip(SPLITS[1:], self.shares, strict=True) if share}
+        free = dict[bytes, float]()
+        for source in self._sources("train"):
+            for document in source.documents():
+                if not wanted:
+                    return {}
+                if not document.bad and any(map(str.strip, document.blocks())):
+                    digest = document.digest()
+                    wanted.discard(self._drawn(digest))
+                    free[digest] = dice(self.seed, digest.hex())
+        learnt = sorted((digest for digest in free if self._drawn(digest) == "train"), key=free.__getitem__)
+        return dict(zip(learnt[:-1], sorted(wanted, reverse=True), strict=False))
 
     def _elsewhere(self, split: Split) -> dict[str, frozenset[bytes]]:
         """What this split must not have: the documents of the files of validation and test."""
@@ -195,7 +216,8 @@ class TextFiles(Documents):
         named = [split for split in SPLITS if self.named[split]]
         contents = [[checksum(source.file, links=True) for source in self._find(split)] for split in named]
         forms = [[type(source).__name__ for source in self._sources(split)] for split in named]
-        return [contents, forms, named, self.text, self.shares, self.seed, VERSION]
+        chosen = [] if self._ends else sorted((digest.hex(), split) for digest, split in self._chosen.items())
+        return [contents, forms, named, self.text, self.shares, self.seed, VERSION, *chosen]
 
     def _sources(self, split: Split) -> list[Source]:
         if split not in self._found:
