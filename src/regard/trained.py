@@ -123,7 +123,8 @@ def _refuse_no_numbers(run: Run, step: int, weights: "dict[str, torch.Tensor]") 
 def pack(run: str | Path | Run, out: str | Path, listener: Listener = SILENT) -> Run:
     """Copy what it takes to use a run into a new folder: its best weights, recipe, tokenizers and a card."""
     opened = Run.open(Path(run))
-    return packed(opened, out, task_of(Recipe.check(opened.recipe, MENU)).example, listener)
+    task = task_of(Recipe.check(opened.recipe, MENU))
+    return packed(opened, out, (task.example, f"regard train from={{run}} {task.own_data} --out runs/tuned"), listener)
 
 
 def task_of(recipe: Recipe) -> type[Task]:

@@ -9,27 +9,28 @@ from regard.run.told import data_lines, score_line
 CARD = "README.md"
 
 
-def card(run: Run, step: int, use: str) -> str:
+def card(run: Run, step: int, uses: tuple[str, str]) -> str:
     """As Markdown. Everything in it is what the run says of itself."""
     table, facts = run.recipe, run.facts
     best = run.checkpoints()[0]
     task = table["task"]["kind"] if isinstance(table.get("task"), dict) else str(table.get("task", ""))
     weights = best.folder / WEIGHTS
+    use, begin = (command.format(run=run.folder.name) for command in uses)
     lines = [
         f"# {table.get('name', run.folder.name)}",
         "",
-        f"A model for **{task}**, trained with Regard by the recipe {_recipe(table)}: "
+        f"A model for **{task}**, trained with Regard by the recipe {_recipe(table, facts)}: "
         f"{facts.get('parameters', 0):,} parameters, "
         f"{weights.stat().st_size / 2**20:.1f} MiB of weights (step {step:,} of {facts.get('steps', 0):,}).",
         *_diverged(facts.get("diverged"), step),
         "",
         "## Use",
         "",
-        *_block(f"regard describe {run.folder.name}", use.format(run=run.folder.name)),
+        *_block(f"regard describe {run.folder.name}", use),
         "",
         "It holds weights only: training cannot go on in it, but another run can begin from it:",
         "",
-        *_block(f"regard train from={run.folder.name} data.kind=files data.train=FILE --out runs/tuned"),
+        *_block(begin),
         "",
         "## Data",
         "",
@@ -59,8 +60,9 @@ def _block(*lines: str) -> list[str]:
     return ["```", *lines, "```"]
 
 
-def _recipe(table: dict[str, Any]) -> str:
-    about = str(table.get("about", "")).rstrip(".")
+def _recipe(table: dict[str, Any], facts: dict[str, Any]) -> str:
+    """What an imported model is about, its makers say; a recipe speaks of other data than these."""
+    about = str(table.get("about", "")).rstrip(".") if "origin" in facts else ""
     return f"`{table.get('name', '')}`" + (f" ({about})" if about else "")
 
 

@@ -16,10 +16,10 @@ GIVEN = ("data", "files", "made", "versions", "steps", "parameters", "splits", "
 WORD = re.compile(r"""(?<![\w.])(~?/[^\s'"\]=,]+|[A-Za-z]:\\[^\s'"\]=,]+)""")
 
 
-def pack(source: Run, out: str | Path, use: str, listener: Listener = SILENT) -> Run:
+def pack(source: Run, out: str | Path, uses: tuple[str, str], listener: Listener = SILENT) -> Run:
     """Copy what it takes to use a run into a new folder: its best weights, recipe, the task's files and a card.
 
-    `use` is the command that uses such a run, with {run} for its folder.
+    `uses` are the commands that use such a run and that begin another from it, with {run} for its folder.
     """
     folder = place(out)
     if folder.resolve().is_relative_to(source.folder.resolve()):
@@ -43,7 +43,7 @@ def pack(source: Run, out: str | Path, use: str, listener: Listener = SILENT) ->
                 split=one.get("split", ""),
                 how=one.get("how", []),
             )
-        write(folder / CARD, card(made, best.step, use).encode(errors="replace"))
+        write(folder / CARD, card(made, best.step, uses).encode(errors="replace"))
     return made
 
 

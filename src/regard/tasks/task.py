@@ -90,6 +90,8 @@ class Task(ABC):
     """The kind of model it trains."""
     example: ClassVar[str] = "regard describe {run}"
     """The command that uses a trained run."""
+    own_data: ClassVar[str] = "data.train=FILE"
+    """What names one's own data on the command line."""
     at_use: ClassVar[tuple[str, ...]] = ()
     """Sections and keys of a recipe that may be changed for a trained run: how it answers, not what it is."""
     at_reading: ClassVar[tuple[str, ...]] = ()

@@ -51,6 +51,7 @@ class Classification(Task):
     unit = "images"
     assembly = ImageClassifier
     example = "regard classify {run} IMAGE"
+    own_data = "data.train=FOLDER"
     batch_option = "task.batch_images"
 
     data: Images

@@ -40,6 +40,7 @@ class Restoration(Task):
     unit = "images"
     assembly = ImageRestorer
     example = "regard restore {run} IMAGE"
+    own_data = "data.train=FOLDER"
     batch_option = "task.batch_images"
     at_use = ("corruption",)
 

@@ -49,6 +49,7 @@ class Translation(Task):
     metrics = {"loss": -1, "bleu": 1, "chrf": 1}  # noqa: RUF012
     assembly = Seq2Seq
     example = "regard translate {run} 'your text'"
+    own_data = "data.kind=files data.train=FILE"
     at_use = ("decoding", "task.shortlist", "task.split", "data.source", "data.target")
     inherits = {"tokenizer": ("source", "target", "head")}  # noqa: RUF012
     batch_option = "task.batch_tokens"
