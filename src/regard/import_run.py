@@ -21,6 +21,7 @@ from regard.tasks.language.facts import CHAT, FILE, TOKENIZER, Facts, tokenizer_
 from regard.training.menu import MENU
 from regard.version import __version__
 
+CHATTING = {"temperature": 0.7, "top_p": 0.9}  # where nobody says how: unlikely words lead a chat astray
 SEPARATORS = ("<|endoftext|>", "<|end_of_text|>")  # what stood between documents, where chats have tokens of their own
 
 
@@ -55,8 +56,10 @@ def _table(found: Imported | ImportedClassifier, source: str) -> dict[str, Any]:
     """The recipe of a run: what is known of the model, and a task that has no texts or images of its own."""
     if isinstance(found, ImportedClassifier):
         return found.recipe | {"task": _classification(found), "data": {"kind": "folder", "train": ""}}
+    sampling = found.sampling or (CHATTING if found.chat_template else {})
     return found.recipe | {
         "task": {"kind": "language", "context": found.context},
+        "decoding": {"kind": "sample"} | sampling,
         "data": {"kind": "text", "train": ""},
         "tokenizer": {"kind": "pretrained", "file": source},
     }

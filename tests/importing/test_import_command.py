@@ -77,6 +77,36 @@ def test_where_nothing_begins_a_text_documents_are_parted_by_the_token_for_that(
     assert generator.encode("") == [facts.begin]
 
 
+@pytest.mark.parametrize(
+    ("said", "template", "drawn"),
+    [
+        (
+            {"temperature": 0.3, "top_k": 7, "min_p": 0.1},
+            True,
+            {"temperature": 0.3, "top_k": 7, "min_p": 0.1, "top_p": 1},
+        ),
+        (
+            {"temperature": 0, "top_p": 2.0, "top_k": 1.5, "repetition_penalty": True},
+            False,
+            {"temperature": 1, "top_p": 1},
+        ),
+        ({}, True, {"temperature": 0.7, "top_p": 0.9}),
+        ({}, False, {"temperature": 1, "top_p": 1}),
+    ],
+)
+def test_it_draws_as_its_makers_say(
+    said: dict[str, float], template: bool, drawn: dict[str, float], tmp_path: Path
+) -> None:
+    """A chat of which nothing is said keeps away from unlikely words."""
+    folder = put(tmp_path / "llama", stranger("llama"))
+    (folder / "tokenizer.json").write_text(tokenizer_json())
+    (folder / "generation_config.json").write_text(json.dumps(said))
+    change(folder, "tokenizer_config.json", chat_template=TEMPLATE if template else None)
+    decoding = import_model(folder, tmp_path / "run").recipe["decoding"]
+    assert {name: decoding[name] for name in drawn} == drawn
+    assert regard("generate", str(tmp_path / "run"), "a", "-n", "2", "--greedy", "--no-chat").code == 0
+
+
 def test_it_does_what_a_trained_one_does(made: tuple[Path, Done], tmp_path: Path) -> None:
     run, text = str(made[0]), str(made[0].parent / "text.txt")
     assert regard("score", run, "Two men are playing").code == 0

@@ -60,6 +60,7 @@ def _language(folder: Folder, config: dict[str, Any], listener: Listener) -> Imp
         chat_template=speech.chat_template,
         origin=origin | licence(folder),
         add_bos=speech.add_bos,
+        sampling=speech.sampling,
     )
 
 

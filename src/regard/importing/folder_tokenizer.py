@@ -1,11 +1,12 @@
 """How a model of a folder reads, ends and chats: tokenizer.json, tokenizer_config.json, generation_config.json."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from regard.datasets.tokenizer import Tokenizer
 from regard.datasets.tokenizer.tokenizer import open_engine
+from regard.decoding.options import HEAVIEST, LIGHTEST
 from regard.disk import read_json, read_text
 from regard.errors import InputError
 from regard.importing.files import Folder
@@ -18,6 +19,13 @@ TOKENIZER, SETTINGS, WRITING, TEMPLATE = (
     "chat_template.jinja",
 )
 ENDS = 64
+SAMPLING: dict[str, Callable[[Any], bool]] = {
+    "temperature": lambda said: 0.01 <= said <= 100,
+    "top_k": lambda said: isinstance(said, int) and 0 <= said < 2**31,
+    "top_p": lambda said: 0.01 <= said <= 1,
+    "min_p": lambda said: 0 <= said < 1,
+    "repetition_penalty": lambda said: LIGHTEST <= said <= HEAVIEST,
+}
 
 
 def read_speech(folder: Folder, config: Mapping[str, Any], vocab_size: int) -> Speech:
@@ -47,7 +55,18 @@ def read_speech(folder: Folder, config: Mapping[str, Any], vocab_size: int) -> S
         chat_template=_template(folder, settings),
         add_bos=_adds_bos(settings, table, tokenizer),
         files=files,
+        sampling=_sampling(writing),
     )
+
+
+def _sampling(said: Mapping[str, Any]) -> dict[str, float]:
+    """What is said of temperature and the like; what cannot be is left to the user, as the rest is."""
+    found = dict[str, float]()
+    for name, fits in SAMPLING.items():
+        given = said.get(name)
+        if isinstance(given, int | float) and not isinstance(given, bool) and fits(given):
+            found[name] = given
+    return found
 
 
 def _special(

