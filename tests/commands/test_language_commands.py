@@ -106,6 +106,22 @@ def test_several_are_written_each_under_its_line(run: str) -> None:
     assert rows[0]["text"] == "".join(token["text"] for token in rows[0]["tokens"])
 
 
+@pytest.mark.parametrize("how", [["--greedy"], ["--set", "decoding.kind=beam"], ["--temperature", "0"]], ids=" ".join)
+def test_no_samples_are_written_where_nothing_is_drawn(how: list[str], run: str) -> None:
+    refused(
+        3,
+        "nothing is drawn here, so that all samples would be the same text",
+        "generate",
+        run,
+        "a",
+        *how,
+        "--samples",
+        "2",
+    )
+    with pytest.raises(InputError, match=r"the same text; leave out samples=…"):
+        generate(run, "a", "decoding.kind=greedy", samples=2)
+
+
 def test_a_pipe_may_be_one_prompt(run: str) -> None:
     (row,) = [
         json.loads(line) for line in regard("generate", run, "--whole", "--json", "-n", "3", given=b"a\nb\n").lines
@@ -162,8 +178,9 @@ def test_what_ends_a_text_is_not_shown_with_its_surprise_either(run: str) -> Non
     (row,) = regard("generate", run, "The fox", "-n", "12", "--greedy", "--json").lines
     text = json.loads(row)["text"]
     stop = text[-1]
-    asked = ["generate", run, "The fox", "-n", "12", "--greedy", "--stop", stop, "--probabilities"]
-    for done in (regard(*asked), regard(*asked, "--samples", "2")):
+    asked = ["-n", "12", "--greedy", "--stop", stop, "--probabilities"]
+    for prompts in (["The fox"], ["The fox", "The fox"]):
+        done = regard("generate", run, *prompts, *asked)
         shown = done.out.translate(dict.fromkeys(map(ord, "·░▒▓█")))
         assert "The fox" + text[: text.index(stop)] + "\n" in shown
 

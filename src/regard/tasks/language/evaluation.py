@@ -55,7 +55,7 @@ class LanguageScores(Evaluation):
     def tables(self) -> list[Table]:
         rows = [
             ("tokens", f"{self.tokens:,}", f"{self.tokens / max(self.seconds, 1e-9):,.0f} tokens/s"),
-            ("loss", figure("loss", self.loss), f"perplexity {self.perplexity:.2f} per token"),
+            ("loss", figure("loss", self.loss), f"perplexity {self.perplexity:,.2f} per token"),
             ("bits per character", figure("bits_per_byte", self.bits_per_character), ""),
             ("bits per byte", figure("bits_per_byte", self.bits_per_byte), "comparable across tokenizers"),
         ]
@@ -82,7 +82,7 @@ class LanguageScores(Evaluation):
         ]
         if len({one.vocabulary for one in found}) == 1:
             rows.append(("loss per token", *(figure("loss", one.loss) for one in found)))
-            rows.append(("perplexity per token", *(f"{one.perplexity:.2f}" for one in found)))
+            rows.append(("perplexity per token", *(f"{one.perplexity:,.2f}" for one in found)))
         return Table(("", *(f" {name}" for name in others)), list[tuple[str, ...]](rows))
 
     def draw(

@@ -12,7 +12,7 @@ from regard.decoding.draft import Draft
 from regard.decoding.engine import Engine
 from regard.decoding.job import StoppedError
 from regard.decoding.request import Finished, Hypothesis, Request, Token
-from regard.decoding.sample import OneByOne
+from regard.decoding.sample import OneByOne, Sample
 from regard.decoding.search import Search
 from regard.decoding.speculative import check_search
 from regard.errors import InputError
@@ -49,10 +49,10 @@ class TextGenerator:
         check_search(self.search)
         mine, its = (each.tokenizer.engine.get_vocab() for each in (self, other))
         if mine != its:
-            unlike = sum(its.get(token) != number for token, number in mine.items())
+            same = sum(its.get(token) == number for token, number in mine.items())
             raise InputError(
-                f"the draft has another vocabulary: of {len(mine):,} tokens {unlike:,} are not among its {len(its):,}, "
-                "or have another number\ntrain a draft on the same texts with the run's tokenizer: "
+                f"the draft has another vocabulary: {same:,} of its {len(its):,} tokens are among the model's "
+                f"{len(mine):,}\ntrain a draft on the same texts with the run's tokenizer: "
                 "tokenizer.kind=pretrained tokenizer.file=RUN/tokenizer.json"
             )
         places = [next(each.model.parameters()).device for each in (self, other)]
@@ -112,6 +112,12 @@ class TextGenerator:
         older half is forgotten and it goes on.
         """
         check_stops(stop)
+        if samples > 1 and not isinstance(self.search, Sample):
+            raise InputError(
+                "nothing is drawn here, so that all samples would be the same text; leave out ",
+                call="samples=…",
+                flag="--samples",
+            )
         texts = [
             self._begun(prompt, tokens, stop, place)
             for place, prompt in enumerate(each for each in prompts for _ in range(samples))

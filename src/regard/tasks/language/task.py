@@ -278,14 +278,16 @@ class Language(Task):
         documents, characters, size = (0, 0, 0) if exam.quick else self._measured(exam.data, exam.split)
         free = documents - 1 if self.facts.begin != self.facts.end else 0  # that a document begins behind another's end
         bits = loss * (len(stream) - 1 - free) / log(2)
+        per_byte = bits / size if size else nan
+        scores = {"loss": loss} | ({"bits_per_byte": per_byte} if size else {})
         return LanguageScores(
-            scores={"loss": loss} if found.tokens else {},
+            scores=scores if found.tokens else {},
             tokens=found.tokens,
             documents=documents,
             loss=loss,
             perplexity=exp(min(loss, 700.0)),
             bits_per_character=bits / characters if characters else nan,
-            bits_per_byte=bits / size if size else nan,
+            bits_per_byte=per_byte,
             context=self.context,
             stride=reader.stride,
             vocabulary=short_hash(self.tokenizer.table()),
