@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from signal import SIGHUP, SIGTERM
 from typing import Any, cast
 
 import pytest
@@ -63,7 +64,7 @@ def talked(zygote: Zygote, home: Path, words: list[str], typed: list[str]) -> tu
 
 def test_it_hears_what_was_said_before_until_a_chat_begins_anew(trained: Path, zygote: Zygote, home: Path) -> None:
     shown, given = talked(zygote, home, [str(trained), "--system", "s"], ["one", "two", "/new", "three", ""])
-    assert shown.startswith("Talk to it; it hears all that was said (/new begins anew, an empty line ends):")
+    assert shown.startswith("Talk to it; /new begins anew, ^C ends an answer, an empty line all:")
     assert "a new chat: what was said is forgotten" in shown
     roles = [[message["role"] for message in chat] for chat in given]
     assert roles == [["system", "user"], ["system", "user", "assistant", "user"], ["system", "user"]]
@@ -80,8 +81,59 @@ def test_what_is_too_long_is_said_and_the_next_is_asked_for(trained: Path, zygot
 
 def test_prompts_of_a_model_that_does_not_chat_stand_alone(trained: Path, zygote: Zygote, home: Path) -> None:
     shown, given = talked(zygote, home, [str(trained), "--no-chat"], ["one", "two", ""])
-    assert shown.startswith("A text to go on with (an empty line ends):")
+    assert shown.startswith("Texts to go on with; ^C ends an answer, an empty line all:")
     assert given == ["one", "two"]
+
+
+WAITS = (
+    LISTENS
+    + """
+from pathlib import Path
+from time import sleep
+from regard.decoding.sample import OneByOne
+choose, steps = OneByOne.choose, []
+def waits(*given):
+    steps.append(1)
+    if len(steps) == 3:
+        Path("paused").touch()
+        while not Path("go").exists():
+            sleep(0.01)
+    return choose(*given)
+OneByOne.choose = waits
+"""
+)
+
+
+def test_an_answer_that_is_interrupted_ends_and_the_talk_goes_on(trained: Path, zygote: Zygote, home: Path) -> None:
+    how = How(columns=80, code=WAITS, environment={"REGARD_COMPILED": "0"})
+    words = (str(trained), "-n", "40", "--greedy", "--set", "decoding.min_length=40")
+    with zygote.regard(home, "generate", *words, how=how) as process:
+        for number, text in enumerate(("one", "two"), 1):
+            until(lambda: bytes(process.out).count(b"> ") >= number, lambda: process.said)  # noqa: B023
+            process.type(text.encode() + b"\n")
+            if number == 1:
+                process.paused()
+                process.type(b"\x03")
+                until(lambda: b"^C" in process.out, lambda: process.said)
+                process.go()
+        until(lambda: bytes(process.out).count(b"> ") >= 3, lambda: process.said)
+        process.type(b"\x03")  # nothing is written now: it ends all
+        assert process.end() == 130, process.said
+    given = [json.loads(line) for line in (home / "heard.jsonl").read_text().splitlines()]
+    assert [[message["role"] for message in chat] for chat in given] == [["user"], ["user", "assistant", "user"]]
+    assert len(given[1][1]["content"].encode()) < 40
+
+
+@pytest.mark.parametrize("number", [SIGTERM, SIGHUP])
+def test_what_is_to_end_ends_inside_an_answer(number: int, trained: Path, zygote: Zygote, home: Path) -> None:
+    how = How(columns=80, code=WAITS, environment={"REGARD_COMPILED": "0"})
+    with zygote.regard(home, "generate", str(trained), "-n", "40", "--greedy", how=how) as process:
+        until(lambda: b"> " in process.out, lambda: process.said)
+        process.type(b"one\n")
+        process.paused()
+        process.signal(number)
+        process.go()
+        assert process.end() == 128 + number, process.said
 
 
 class Small:

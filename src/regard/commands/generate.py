@@ -113,7 +113,7 @@ def generate(
         talk = partial(Conversation, generator, system, tokens, heard)
         if asked is None:
             heard.clear()
-            return chatted(writer, talk()) if chats else spoken(lambda text: writer.write([text]))
+            return chatted(writer, talk()) if chats else spoken(lambda text, stop: writer.write([text], stop))
         warned = Warned(heard, "gone on with")
         for some in waiting(asked, TOGETHER):
             texts = [prompt_of(one, warned) for one in some]

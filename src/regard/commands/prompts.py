@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from signal import SIGINT
 from typing import TYPE_CHECKING
 
 from regard.commands.asked import PIPE, Asked, asked_lines, pipe
@@ -12,6 +13,7 @@ from regard.datasets.lines import LONGEST, refusals, unpacked
 from regard.disk import place
 from regard.disk.door import ENDLESS, opened
 from regard.errors import InputError
+from regard.training.stop import Interrupted, Stop
 
 if TYPE_CHECKING:
     from regard.commands.conversation import Conversation
@@ -56,10 +58,10 @@ def _whole(path: Path) -> Asked:
         raise InputError(f"{name}: not UTF-8") from error
 
 
-def spoken(answer: Callable[[str], object], head: str = "A text to go on with (an empty line ends):") -> None:
-    """Prompts from a terminal, one after another, until an empty line or ^D; what one cannot be is told, and the next
-    is asked for."""
-    print(head)
+def spoken(answer: Callable[[str, Stop], object], head: str = "Texts to go on with;") -> None:
+    """Prompts from a terminal, one after another, until an empty line or ^D. What one cannot be is told, and the next
+    is asked for; ^C ends an answer, and, where there is none, the talk."""
+    print(f"{head} ^C ends an answer, an empty line all:")
     while True:
         try:
             text = input("> ")
@@ -68,23 +70,27 @@ def spoken(answer: Callable[[str], object], head: str = "A text to go on with (a
             return
         if not text.strip():
             return
+        stop = Stop(heeded=True)
         try:
             text.encode()
-            answer(text)
+            with stop.on_signals():
+                answer(text, stop)
         except UnicodeEncodeError:
             say("that is not UTF-8")
         except InputError as error:
             say(error.on_command_line)
+        if stop.by not in (0, SIGINT):
+            raise Interrupted(stop.by)
 
 
 def chatted(writer: "Writer", talk: "Conversation") -> None:
     """A chat from a terminal: the model hears all that was said before."""
 
-    def answer(text: str) -> None:
+    def answer(text: str, stop: Stop) -> None:
         if text.strip() == ANEW:
             talk.begin_anew()
             return say("a new chat: what was said is forgotten")
-        found = writer.write([talk.ask(text)])
+        found = writer.write([talk.ask(text)], stop)
         return talk.answered(text, found[0].text)
 
-    spoken(answer, f"Talk to it; it hears all that was said ({ANEW} begins anew, an empty line ends):")
+    spoken(answer, f"Talk to it; {ANEW} begins anew,")

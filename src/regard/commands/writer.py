@@ -2,7 +2,7 @@
 
 import json as jsons
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -41,8 +41,8 @@ class Writer:
         self.generator, self.heard, self.manner, self.count = generator, heard, manner, 0
         self._texts, self._full = 0, 0
 
-    def write(self, prompts: "Sequence[str | Chat]") -> "list[Generated]":
-        """What follows some prompts, each a text or the messages of a chat."""
+    def write(self, prompts: "Sequence[str | Chat]", stopped: Callable[[], bool] = lambda: False) -> "list[Generated]":
+        """What follows some prompts, each a text or the messages of a chat; until somebody wants it to end."""
         from regard.tasks.language.writing import Chunk
 
         how = self.manner
@@ -51,7 +51,13 @@ class Writer:
         done: dict[int, Generated] = {}
         chunks: dict[int, list[Chunk]] = {}
         events = self.generator.stream(
-            prompts, how.tokens, samples=how.samples, stop=how.stop, slide=how.slide, first=self.count
+            prompts,
+            how.tokens,
+            samples=how.samples,
+            stop=how.stop,
+            slide=how.slide,
+            first=self.count,
+            stopped=stopped,
         )
         if alone:
             self._begin(prompts[0])
