@@ -40,3 +40,10 @@ def test_what_else_is_said_changes_no_kind() -> None:
     assert data("data.train=b.txt", of=own)["documents"] == "line"
     with pytest.raises(RecipeError, match="data.train: unknown"):
         Recipe.resolve({"model": "language_model", "task": "language", "data": {"kind": "pydoc", "train": "x"}}, MENU)
+
+
+def test_a_slip_in_what_only_the_users_files_have_is_noticed() -> None:
+    with pytest.raises(RecipeError, match=r"data\.trian: unknown; did you mean 'train'\?"):
+        data("data.trian=a.txt")
+    with pytest.raises(RecipeError, match=r"data\.foo: unknown; there is kind, "):
+        data("data.foo=a.txt")

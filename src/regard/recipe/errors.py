@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from itertools import chain
 from typing import Annotated, Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
@@ -11,10 +12,10 @@ from regard.recipe.renamed import renamed_key
 from regard.recipe.words import wants
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for a slip of the pen, else what there is."""
+def nearest(name: str, names: Iterable[str], elsewhere: Iterable[str] = ()) -> str:
+    """`; did you mean 'x'?` for a slip of the pen, here or `elsewhere`, else what there is."""
     known = list(names)
-    close = get_close_matches(name, known, n=1)
+    close = get_close_matches(name, known, n=1) or get_close_matches(name, elsewhere, n=1, cutoff=0.75)
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; there is {', '.join(known[:12])}{', …' if len(known) > 12 else ''}" if known else ""
@@ -37,7 +38,7 @@ def _line(fault: dict[str, Any], place: str, kind: str, kinds: Kinds) -> str:
     others = [f"{place}.kind={other}" for other, options in kinds.items() if _takes(options, key, fault["input"])]
     if fault["type"] == "extra_forbidden":
         elsewhere = f"; {kind!r} has no such option: it belongs to {' or '.join(others[:3])}" if others else ""
-        return f"{where}: unknown{renamed_key(where) or elsewhere or nearest(key, known)}"
+        return f"{where}: unknown{renamed_key(where) or elsewhere or nearest(key, known, chain(*kinds.values()))}"
     if fault["type"] == "missing":
         return f"{where}: missing; it has no default, so the recipe must say it"
     own = fault["type"] == "value_error"  # what a check of ours says
