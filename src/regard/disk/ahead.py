@@ -13,7 +13,7 @@ from typing import NamedTuple
 from regard.disk.door import ENDLESS, opened
 from regard.disk.header import read_head
 
-TURN = 2e-4  # seconds, instead of 0.005, until an import lets this thread begin with the next tensor
+USUAL, TURN = sys.getswitchinterval(), 2e-4  # seconds until an import lets this thread go on with the next tensor
 BLOCK = 1 << 24  # bytes at a time of what is no tensor
 
 
@@ -54,7 +54,6 @@ def taken(file: BufferedReader) -> dict[str, mmap]:
 
 
 def _find(file: BufferedReader, made: Future[Read]) -> None:
-    before = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     with file:
         try:
@@ -62,7 +61,7 @@ def _find(file: BufferedReader, made: Future[Read]) -> None:
         except Exception as error:  # whatever it was: who waits for it has to hear
             made.set_exception(error)
         finally:
-            sys.setswitchinterval(before)
+            sys.setswitchinterval(USUAL)
 
 
 def _read(file: BufferedReader) -> Read:
