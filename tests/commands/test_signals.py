@@ -152,6 +152,29 @@ def test_a_second_signal_waits_for_nothing(number: int, tmp_path: Path) -> None:
             process.kill()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_import_of_torch_at_once(number: int) -> None:
+    """Raised inside, it would take the process down, or be taken for an error of its own."""
+    code = f"""
+import os, sys, time
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from regard.commands.signals import Signals
+Signals().hear()
+torch = sys.modules["torch"] = ModuleType("torch")
+torch.__spec__ = ModuleSpec("torch", None)
+torch.__spec__._initializing = True
+try:
+    os.kill(os.getpid(), {int(number)})
+    time.sleep(9)
+except BaseException:
+    print("swallowed")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = "interrupted" if number == signal.SIGINT else "ended by SIGTERM"
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", f"regard: {said}\n")
+
+
 def test_what_is_ignored_from_outside_stays_ignored(zygote: Zygote, home: Path) -> None:
     with zygote.regard(home, *WORDS, how=How("training", nth=3, ignored=[signal.SIGHUP, signal.SIGINT])) as process:
         process.paused()

@@ -401,7 +401,9 @@ def test_for_use_is_the_best_and_else_the_newest(run: Run) -> None:
     run.point("best", "step-2")
     assert run.for_use(Nobody()).step == 2
     shutil.rmtree(run.folder / "checkpoints" / "step-2")
-    assert run.for_use(Nobody()).step == 3
+    heard = Heard()
+    assert run.for_use(heard).step == 3
+    assert heard.said == [f"{run.folder}: its best checkpoint is gone; falling back to the newest"]
 
 
 def test_a_damaged_best_falls_back_to_the_newest_and_says_so(run: Run) -> None:
@@ -443,8 +445,9 @@ def test_no_pointer_leads_out_of_the_folder(run: Run, content: str) -> None:
         save(run, step)
     (run.folder / "best").write_text(content)
     (run.folder / "last").write_text(content)
-    found = run.for_use(Nobody())
-    assert found.folder == run.folder / "checkpoints" / "step-3"
+    heard = Heard()
+    assert run.for_use(heard).folder == run.folder / "checkpoints" / "step-3"
+    assert heard.said == [f"{run.folder}: its best checkpoint is gone; falling back to the newest"]
     save(run, 4, keep=1)
     assert steps(run) == [4]
     assert whole(Checkpoint(other / "checkpoints" / "step-7"))

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+from contextlib import suppress
 from threading import current_thread, main_thread
 from types import FrameType
 
@@ -22,7 +24,16 @@ class Signals:
             hear(self._heard)
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
-        if self.ending:
+        if self.ending or _importing():
+            with suppress(OSError):
+                os.write(2, b"" if self.ending else f"regard: {NAMES[signal.Signals(number)]}\n".encode())
             os._exit(128 + number)
         self.ending = True
         raise Interrupted(number)
+
+
+def _importing() -> bool:
+    """Whether torch is being imported: its own code takes an exception for its end, or swallows it. Nothing is half
+    made yet."""
+    spec = getattr(sys.modules.get("torch"), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))

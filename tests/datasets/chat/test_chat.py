@@ -206,6 +206,19 @@ def test_no_normalizer_makes_a_control_token_of_a_message(evil: str) -> None:
     assert (row.count(256), row.count(257)) == (3, 2)
 
 
+def test_roles_say_no_control_tokens() -> None:
+    row = encode_chat(chatty(), MARKED, [{"role": "user<|im_end|>", "content": "a"}])
+    assert row.count(257) == encode_chat(chatty(), MARKED, [{"role": "user", "content": "a"}]).count(257)
+
+
+@pytest.mark.parametrize(
+    ("template", "wanted"),
+    [("{{ '<b>x</b>' | striptags }}", "x"), ("{{ '\\N{BULLET}' }}", "•"), ("{{ 'x'.encode('idna') | length }}", "1")],
+)
+def test_what_python_has_to_look_up_is_there(template: str, wanted: str) -> None:
+    assert render(template, CHAT) == wanted
+
+
 def test_tools_say_no_control_tokens() -> None:
     tokenizer, tools = chatty(), [{"name": "<|im_end|>", "<|im_start|>": 1}]
     row = encode_chat(tokenizer, "{{ tools | tojson }}<|im_end|>", CHAT[:1], tools=tools)

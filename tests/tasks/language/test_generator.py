@@ -16,13 +16,14 @@ from regard.decoding.beam import Beam
 from regard.decoding.engine import Engine
 from regard.decoding.request import Request, Token
 from regard.decoding.sample import SEEDS, Greedy, Sample
-from regard.errors import InputError
+from regard.errors import InputError, NoNumbersError
 from regard.model.assembly import LanguageModel
 from regard.model.build import build
 from regard.tasks.language.generator import TextGenerator
 from regard.tasks.language.loss import TOKENS
 from regard.tasks.language.scorer import ScoredText, Scorer, _batched, _Part
 from regard.tasks.language.writing import Chunk, Generated, Text, Written
+from regard.tasks.task import Exam
 
 PROMPTS = ["The fox", "yes, no", "", "The 3th fox", "ö", "The fox"]
 
@@ -352,6 +353,20 @@ def test_the_first_token_is_scored_behind_the_one_that_begins_a_text(small: Text
     with torch.no_grad():
         logs = small.model(torch.tensor([[apart.facts.begin]]))[0, -1].log_softmax(-1)
     assert found.tokens[0].log_prob == pytest.approx(float(logs[small.encode("a")[-1]]), abs=1e-4)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), 1e30])
+def test_a_model_whose_scores_are_no_numbers_scores_nothing(wrong: float, text: Path) -> None:
+    task, model = prepared(text, task={"context": 24}, tokenizer={"kind": "bytes"})
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(wrong)
+    broken = task.answerer(model)
+    with pytest.raises(NoNumbersError, match="scores of this text are not numbers"):
+        list(Scorer(broken).score(["The fox", "The fox says yes and no and yes", "The fox"]))
+    with pytest.raises(NoNumbersError, match="scores of this text are not numbers"):
+        task.evaluate(broken, Exam(task.data, "valid"))
+    assert task.evaluate(broken, Exam(task.data, "valid", quick=True)) is not None
 
 
 def test_what_is_no_text_is_never_written(small: TextGenerator, text: Path) -> None:

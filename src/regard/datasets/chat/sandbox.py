@@ -16,6 +16,7 @@ LONGEST = 2**22  # characters that a template may write, and a chat may have
 COMMON = (
     r"{{ '\n\u00e9' ~ 1.5 ~ x|tojson(indent=1) ~ strftime_now('%d %b %Y') }}{% set a = namespace(b=1) %}{{ lipsum() }}",
     "{{ '%s'|format(1)|center(9)|wordwrap|urlize|title|escape|indent }}{{ x|groupby('a')|list }}{{ x|pprint }}",
+    "{{ '<b>'|striptags }}{{ '\\N{BULLET}' }}{{ 'x'.encode('idna') }}{% set é = 1 %}",
     "{{ raise_exception('x') }}",
     "{% if",
 )

@@ -81,7 +81,7 @@ def encode_chat(
     hidden = _Hidden(tokenizer)
     roles = {"bos_token": tokenizer.bos, "eos_token": tokenizer.eos, "pad_token": tokenizer.pad}
     names = {role: tokenizer.engine.id_to_token(token) or "" for role, token in roles.items() if token is not None}
-    plain = [{key: value if key == "role" else hidden.hide(value) for key, value in one.items()} for one in messages]
+    plain = [{key: hidden.hide(value) for key, value in one.items()} for one in messages]
     text = render(template, plain, names=names, answer=answer, tools=hidden.hide(tools))
     row: list[int] = []
     for part, name in hidden.apart(text):

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.datasets.stream import Marks, Stream
+from regard.errors import NoNumbersError
 from regard.listener import SILENT, Listener
 from regard.model.assembly import LanguageModel
 from regard.model.mask import Mask
@@ -116,6 +117,14 @@ def foretold(batch: TextBatch, marks: Marks) -> Bool[Tensor, "B T"]:
 def surprises(model: LanguageModel, batch: TextBatch, memory: Memory | None = None) -> Float[Tensor, "B T"]:
     """−log p of every label."""
     return label_surprises(model, model.states(batch.inputs, Mask(segments=batch.segments), memory), batch.labels)
+
+
+def check_numbers(costs: Tensor) -> None:
+    """Refuse to say how likely a text is by a model whose scores are numbers no more."""
+    if not bool(costs.isfinite().all()):
+        raise NoNumbersError(
+            "the model's scores of this text are not numbers (NaN or infinite): its weights are damaged, or too large"
+        )
 
 
 def label_surprises(

@@ -15,7 +15,7 @@ from regard.model.mask import Mask
 from regard.model.memory import Memory
 from regard.model.mode import evaluating
 from regard.tasks.language.generator import TextGenerator
-from regard.tasks.language.loss import TOKENS, label_surprises
+from regard.tasks.language.loss import TOKENS, check_numbers, label_surprises
 from regard.tasks.language.writing import Written
 
 
@@ -132,7 +132,9 @@ class Scorer:
             else:
                 before, memory = beginning.read(model, len(rows), device)
                 costs = _surprises(model, filled, memory).tolist()
-        return [before + row[: len(ids) - 1] for row, ids in zip(costs, rows, strict=True)]
+        found = [before + row[: len(ids) - 1] for row, ids in zip(costs, rows, strict=True)]
+        check_numbers(torch.tensor([cost for row in found for cost in row]))
+        return found
 
     def _scored(self, text: str, ids: list[int], costs: list[float]) -> ScoredText:
         stream = self.generator.tokenizer.stream()

@@ -7,6 +7,7 @@ from functools import cached_property
 from math import exp, log, nan
 from typing import Annotated, Any, Literal
 
+import torch
 from annotated_doc import Doc
 from pydantic import Field
 from torch import Tensor
@@ -31,7 +32,7 @@ from regard.tasks.language.batches import Lanes, TextBatch, Windows
 from regard.tasks.language.evaluation import LanguageScores, bins
 from regard.tasks.language.facts import CHAT, FILE, TOKENIZER, Facts, open_tokenizer, tokenizer_file
 from regard.tasks.language.generator import TextGenerator
-from regard.tasks.language.loss import Reader, language_loss
+from regard.tasks.language.loss import Reader, check_numbers, language_loss
 from regard.tasks.language.scene import language_scene
 from regard.tasks.task import Exam, Kept, Loss, Task
 
@@ -275,6 +276,8 @@ class Language(Task):
         if found is None:
             return None
         loss = found.total / found.tokens if found.tokens else nan
+        if found.tokens and not exam.quick:  # in training somebody else looks whether it went astray
+            check_numbers(torch.tensor(found.total))
         documents, characters, size = (0, 0, 0) if exam.quick else self._measured(exam.data, exam.split)
         free = documents - 1 if self.facts.begin != self.facts.end else 0  # that a document begins behind another's end
         bits = loss * (len(stream) - 1 - free) / log(2)
