@@ -223,7 +223,7 @@ class Run:
 
     def _whole_best(self, listener: Listener) -> Checkpoint | None:
         best = self.best()
-        if best is None and (self.folder / "best").exists():
+        if best is None and (self.folder / "best").exists() and self.checkpoints():
             listener.say(f"{self.folder}: its best checkpoint is gone; falling back to the newest")
         try:
             if best is not None:
