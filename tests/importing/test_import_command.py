@@ -116,6 +116,7 @@ def test_it_does_what_a_trained_one_does(made: tuple[Path, Done], tmp_path: Path
     refused(3, "name files with --on", "evaluate", run)
     for verb in (["describe", run], ["runs", "show", run], ["pack", run, "--out", str(tmp_path / "packed")]):
         assert regard(*verb).code == 0, verb
+    assert Run.open(tmp_path / "packed").facts["origin"] == Run.open(made[0]).facts["origin"]  # its licence, too
     refused(3, "from=", "train", run, "--resume")
     words = [f"from={run}", f"data.train={text}", "task.context=16", "task.batch_tokens=64", "training.steps=6"]
     done = regard("train", *words, "training.optimizer.learning_rate=0.01", "--out", str(tmp_path / "tuned"))

@@ -12,7 +12,7 @@ from regard.run.card import CARD, card
 from regard.run.run import Run
 from regard.run.slim import check_slim, slim_run
 
-GIVEN = ("data", "files", "made", "versions", "steps", "parameters", "splits", "diverged", "plugins")
+GIVEN = ("data", "files", "made", "versions", "steps", "parameters", "splits", "diverged", "plugins", "origin")
 WORD = re.compile(r"""(?<![\w.])(~?/[^\s'"\]=,]+|[A-Za-z]:\\[^\s'"\]=,]+)""")
 
 
@@ -30,7 +30,7 @@ def pack(source: Run, out: str | Path, uses: tuple[str, str], listener: Listener
     facts = {key: source.facts[key] for key in GIVEN if key in source.facts}
     commands = [without_paths(str(command)) for command in source.facts.get("commands", [])]
     origin = source.facts.get("from")
-    facts |= {key: without_paths(facts[key]) for key in ("plugins", "splits") if key in facts}
+    facts |= {key: without_paths(facts[key]) for key in ("plugins", "splits", "origin") if key in facts}
     facts |= {"commands": commands} | ({"from": without_paths(origin)} if origin else {})
     scores = [without_paths(one) for one in source.scores() if one.get("step") == best.step]
     recipe = without_paths(source.recipe)
