@@ -53,7 +53,25 @@ def test_a_picture_says_what_it_shows_and_how_exact_it_is(tmp_path: Path) -> Non
     assert "grey is exactly 0" in words
     assert re.search(r"watched from unwatched 0, by these weights from", words)
     assert "sub-words" not in words  # every token is a word here
-    assert "sub-words merged: columns are sums" in drawn(read("the fox"), tmp_path / "y.svg", "masked")
+    assert "sub-words merged: columns are sums" in drawn(read("the fox jumps"), tmp_path / "y.svg", "masked")
+
+
+@pytest.mark.parametrize(("text", "words"), [("thefox", False), ("the fox", False), ("the fox jumps", True)])
+def test_a_side_of_one_or_two_words_is_shown_in_tokens(text: str, words: bool, tmp_path: Path) -> None:
+    """Merged, next to nothing would be seen of them; who wants words says so."""
+    look = read(text)
+    assert look.words is words
+    for ending in ("csv", "json"):
+        usual, said, other = (
+            look.save(tmp_path / f"{n}.{ending}", "masked.0.0", **how).read_text("utf-8")  # type: ignore[arg-type]
+            for n, how in enumerate(({}, {"words": words}, {"words": not words}))
+        )
+        assert usual == said != other
+    assert ("sub-words merged" in drawn(look, tmp_path / "x.svg", "masked.0.0")) is words
+    assert look.text("masked.0.0") == look.text("masked.0.0", words) != look.text("masked.0.0", not words)
+    assert look._repr_html_().count("<tr>") == 1 + look.panel(look.usual).shape(words)[0]
+    facts = look.save(tmp_path / "x.html").read_text("utf-8").split('id="facts">')[1].split("</script>")[0]
+    assert json.loads(facts)["words"] is words
 
 
 def test_the_usual_picture_of_a_language_model_is_all_its_heads(tmp_path: Path) -> None:

@@ -57,10 +57,11 @@ def server() -> Iterator[PageServer]:
 
 
 def asked(
-    server: PageServer, path: str, method: str = "GET", body: Any = None, **heads: str
+    server: PageServer, path: str, method: str = "GET", body: Any = None, secret: str | None = None, **heads: str
 ) -> tuple[int, bytes, dict[str, str]]:
     connection = HTTPConnection(*server.server_address[:2], timeout=20)
-    given = {"X-Regard": server.token} | {name.replace("_", "-"): value for name, value in heads.items()}
+    given = {name.replace("_", "-"): value for name, value in heads.items()}
+    path = f"/{server.secret}{path}" if secret is None else f"{secret}{path}"
     connection.request(method, path, body if isinstance(body, bytes | None) else json.dumps(body), given)
     answer = connection.getresponse()
     found = answer.status, answer.read(), dict(answer.getheaders())
@@ -153,7 +154,6 @@ def test_branches_are_bounded_and_the_first_look_is_kept(monkeypatch: pytest.Mon
 
 BAD = {
     "another name": ("GET", "/", {"Host": "evil.example"}, None, 403),
-    "no token": ("GET", "/json/0/heads", {"X_Regard": "x"}, None, 403),
     "nothing": ("GET", "/etc/passwd", {}, None, 404),
     "upwards": ("GET", "/bytes/0/table/../../x", {}, None, 404),
     "no look": ("GET", "/bytes/7/table/masked", {}, None, 400),
@@ -187,6 +187,26 @@ def test_what_is_refused(case: str, server: PageServer, capsys: pytest.CaptureFi
     assert not capsys.readouterr().err  # the terminal is not told of what a browser gets wrong
 
 
+@pytest.mark.parametrize("path", ["/", "/bytes/0/table/masked", "/json/0/heads", "/do/0/undo"])
+def test_who_does_not_know_the_secret_gets_nothing(path: str, server: PageServer) -> None:
+    for guess in ("", "/", "/x", "/%00", f"/{server.secret[:-1]}"):
+        for method in ("GET", "POST"):
+            status, said, heads = asked(server, path, method, secret=guess)
+            assert (status, b"quick" in said) == (403, False)
+            assert server.secret.encode() not in said + str(heads).encode()
+    assert server.secret not in asked(server, "/")[1].decode()  # nor does a saved copy of the page tell it
+
+
+def test_a_ticket_leads_to_the_page_once(server: PageServer) -> None:
+    """The command line that starts a browser can be read by other users of a machine."""
+    (ticket,) = re.findall(r"/[\w-]{20,}(?=/$)", server.ticket)
+    assert server.secret not in ticket
+    assert asked(server, "/", "POST", secret=ticket)[0] == 403
+    status, _, heads = asked(server, "/", secret=ticket)
+    assert (status, heads["Location"]) == (303, f"/{server.secret}/")
+    assert asked(server, "/", secret=ticket)[0] == 403
+
+
 def drawn(size: tuple[int, int]) -> bytes:
     Image.new("L", size).save(out := BytesIO(), "PNG")
     return out.getvalue()
@@ -202,10 +222,9 @@ def test_an_image_is_taken_within_bounds_and_from_the_page_alone() -> None:
             assert len(asked(server, f"/bytes/0/looks/encoder{part}")[1]) == 20 + 4 * 7 * 2
         whole, beyond = (asked(server, f"/bytes/0/looks/encoder?rows=0:{stop}")[1] for stop in (7, 999))
         assert beyond == whole
-        large = drawn((600, 400)) + b"\0" * 70_000  # more than anybody else may send
+        large = drawn((600, 400)) + b"\0" * 70_000  # more than anything else may be
         assert asked(server, "/do/0/picture", "POST", large)[0] == 200
-        assert asked(server, "/do/0/picture", "POST", large, X_Regard="x")[0] == 400
-        assert asked(server, "/do/0/picture", "POST", drawn((600, 400)), X_Regard="x")[0] == 403
+        assert asked(server, "/do/0/picture", "POST", drawn((600, 400)), secret="/x")[0] == 403
         for harm, why in ((drawn((10_000, 10_000)), b"50 million pixels"), (b"GIF89a", b"no image"), (b"", b"empty")):
             status, said, _ = asked(server, "/do/0/picture?name=x", "POST", harm)
             assert (status, why in said) == (400, True), said
@@ -223,7 +242,7 @@ def test_half_a_request_harms_nobody(server: PageServer) -> None:
 
 def test_what_is_no_address_is_answered(server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_connection(server.server_address[:2], timeout=20) as raw:
-        raw.sendall(f"GET http://[x/ HTTP/1.1\r\nHost: {server.names[0]}\r\n\r\n".encode())
+        raw.sendall(f"GET http://[x/{server.secret}/ HTTP/1.1\r\nHost: {server.names[0]}\r\n\r\n".encode())
         assert raw.recv(100).startswith(b"HTTP/1.1 400 ")
     assert not capsys.readouterr().err
 
@@ -231,7 +250,7 @@ def test_what_is_no_address_is_answered(server: PageServer, capsys: pytest.Captu
 def test_a_browser_that_goes_away_is_not_told_of(server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
     class Gone(Handler):
         def __init__(self) -> None:
-            self.path, self.headers, self.server = "/", Message(), server
+            self.path, self.headers, self.server = f"/{server.secret}/", Message(), server
             self.headers["Host"], self.rfile = server.names[0], BytesIO()
 
         def _send(self, *_: Any) -> None:

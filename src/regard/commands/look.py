@@ -50,7 +50,14 @@ def look(
         ),
     ] = "",
     rows: Annotated[str, typer.Option(metavar="A:B", help="Only these rows, counted from 0.")] = "",
-    subwords: Annotated[bool, typer.Option("--subwords", help="Every token by itself, not merged to words.")] = False,
+    subwords: Annotated[
+        bool | None,
+        typer.Option(
+            "--subwords/--words",
+            help="Every token by itself, or merged into words; words unless a side would have one or two.",
+            show_default=False,
+        ),
+    ] = None,
     heads: Annotated[
         bool, typer.Option("--heads", help="Measure all heads: what each does, and what becomes without it.")
     ] = False,
@@ -110,7 +117,8 @@ def look(
     from regard.verbs import look as looked
 
     _check(out, view, heads, off or [])
-    paged = is_paged(out, live, bool(view or rows or subwords), bool(heads or off or json))
+    words = None if subwords is None else not subwords
+    paged = is_paged(out, live, bool(view or rows), bool(heads or off or json), bool(subwords))
     if beside and not paged:
         raise InputError("--with: runs stand side by side on the page only; --out x.html writes one, --live opens it")
     asked = _asked(text, file, tokens)
@@ -119,15 +127,15 @@ def look(
         if paged:
             others = [looked(one, asked, target, tokens=tokens, device=device, listener=heard) for one in beside or ()]
             heard.clear()
-            return show([found, *others], out, port, json)
+            return show([found, *others], out, port, json, words)
         if off:
             return _switched_off(found, off, json, heard)
         if heads:
             return _measured(found, out, json, heard)
         if out is not None:
-            return _told(found.save(out, view, words=not subwords, rows=rows, listener=heard), json)
+            return _told(found.save(out, view, words=words, rows=rows, listener=heard), json)
         heard.clear()
-        return _shown(found, view, not subwords, rows, json)
+        return _shown(found, view, words, rows, json)
 
 
 def _check(out: Path | None, view: str, heads: bool, off: list[str]) -> None:
@@ -158,7 +166,7 @@ def _asked(text: str | None, file: Path | None, tokens: int) -> str:
     return found.rstrip("\n") if text is None else found
 
 
-def _shown(found: "Look", view: str, words: bool, rows: str, json: bool) -> None:
+def _shown(found: "Look", view: str, words: bool | None, rows: str, json: bool) -> None:
     """On the terminal, or all numbers for machines."""
     from regard.looking.saving import document
 

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from signal import SIGINT
 from typing import TYPE_CHECKING
 
 from regard.commands.show import as_json, console, line
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 PAGE = ".html"
 
 
-def is_paged(out: Path | None, live: bool | None, one: bool, numbers: bool) -> bool:
+def is_paged(out: Path | None, live: bool | None, one: bool, numbers: bool, subwords: bool = False) -> bool:
     """Whether the page is wanted: by the ending of a name, by `--live`, or on a terminal where neither `one` picture
-    nor `numbers` are asked for."""
+    nor `numbers` nor sub-words are asked for. A page that is asked for can begin with sub-words."""
     if out is not None and live:
         raise InputError(f"--live opens the page, --out {out} writes a file: choose one of them")
     paged = out is not None and out.suffix.lower() == PAGE
@@ -27,34 +28,39 @@ def is_paged(out: Path | None, live: bool | None, one: bool, numbers: bool) -> b
         )
     if out is not None or live is not None:
         return paged or bool(live)
-    return console.is_terminal and not one and not numbers
+    return console.is_terminal and not (one or numbers or subwords)
 
 
-def show(looks: "Sequence[Look]", out: Path | None, port: int, json: bool) -> None:
+def show(looks: "Sequence[Look]", out: Path | None, port: int, json: bool, words: bool | None = None) -> None:
     """One page of one to four looks."""
     from regard.looking.page.document import check_runs, static_document
     from regard.looking.saving import check_name, put
 
     check_runs(looks)
     if out is None:
-        return _serve(looks, port)
-    path = put(check_name(out), static_document(looks))
+        return _serve(looks, port, words)
+    path = put(check_name(out), static_document(looks, words=words))
     return as_json({"written": str(path)}) if json else line("Open ", (str(path), "bold"), " in a browser.")
 
 
-def _serve(looks: "Sequence[Look]", port: int) -> None:
-    """Until ^C."""
+def _serve(looks: "Sequence[Look]", port: int, words: bool | None) -> None:
+    """Until ^C, which is the way to end it and no failure."""
     import webbrowser
 
     from regard.looking.page.live import Live
     from regard.looking.page.server import PageServer
 
-    with PageServer(Live(looks), port) as server:
-        line("Look at ", (server.address, "bold"), "; ^C ends it.")
+    with PageServer(Live(looks), port, words) as server:
+        line("Open this address in a browser; ^C ends it:")
+        line((server.address, "bold"))
         sys.stdout.flush()
-        if _has_screen():
-            webbrowser.open(server.address)
-        server.serve_forever(poll_interval=0.2)
+        try:
+            if _has_screen():
+                webbrowser.open(server.ticket)
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt as ended:
+            if getattr(ended, "number", SIGINT) != SIGINT:
+                raise
 
 
 def _has_screen() -> bool:

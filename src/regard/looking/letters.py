@@ -14,11 +14,11 @@ def in_letters(panel: Panel, words: bool = True) -> str:
     return str(_alignment(panel, words))
 
 
-def in_html(panel: Panel) -> str:
+def in_html(panel: Panel, words: bool = True) -> str:
     """A heat map for a notebook."""
-    if max(panel.shape(words=True)) > NOTEBOOK:
-        return said(f"{panel.title}: {_size(panel, True)}, too many for a notebook; save it as a picture")
-    return _alignment(panel, True)._repr_html_()
+    if max(panel.shape(words)) > NOTEBOOK:
+        return said(f"{panel.title}: {_size(panel, words)}, too many for a notebook; save it as a picture")
+    return _alignment(panel, words)._repr_html_()
 
 
 def _alignment(panel: Panel, words: bool) -> Alignment:

@@ -46,6 +46,11 @@ class Line:
         return len(self.words) < len(self.tokens)
 
     @property
+    def text_words(self) -> int:
+        """How many words are text; <eos> and its like are not."""
+        return sum(start not in self.special for start, _ in self.spans)
+
+    @property
     def punctuation(self) -> frozenset[int]:
         """Positions of tokens that are marks of punctuation and nothing else."""
         return frozenset(place for place, token in enumerate(self.tokens) if self._is_mark(place, token))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from regard.looking.heads import Heads
 
 LONG = 9  # figures of no number here
+FEW = 2  # words of a side: merged into so few, a picture would show next to nothing
 CHECKED = 64  # rows of each layer whose weights are held against the kernel
 
 
@@ -51,8 +52,15 @@ class Look:
         """The usual panel in words."""
         return self.text(self.usual)
 
-    def text(self, view: str, words: bool = True, rows: str = "") -> str:
+    @cached_property
+    def words(self) -> bool:
+        """Whether sub-words are merged into words unless something else is asked for: not where merging would leave a
+        side of one or two words."""
+        return not any(line.merged and line.text_words <= FEW for line in self.scene.lines.values())
+
+    def text(self, view: str, words: bool | None = None, rows: str = "") -> str:
         """Panels as letters and shades, one below the other; of what is too wide for that, how large it is."""
+        words = self.words if words is None else words
         if self.scene.image is not None:
             from regard.looking.overlay import overlay_text
 
@@ -70,7 +78,7 @@ class Look:
 
             rows, columns = (list(map(str, range(n))) for n in (self.scene.image.rows, self.scene.image.columns))
             return heat(columns, rows, grid(self, self.panel(self.usual)))
-        return in_html(self.panel(self.usual))
+        return in_html(self.panel(self.usual), self.words)
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
@@ -188,10 +196,16 @@ class Look:
         return without(self, names, again)
 
     def save(
-        self, path: str | Path, view: str = "", *, words: bool = True, rows: str = "", listener: Listener | None = None
+        self,
+        path: str | Path,
+        view: str = "",
+        *,
+        words: bool | None = None,
+        rows: str = "",
+        listener: Listener | None = None,
     ) -> Path:
         """A view as a picture (.png, .svg, .pdf) or as exact numbers (.csv, .json), or all of it as a page (.html), by
-        the ending of the name."""
+        the ending of the name. `words` merges sub-words into words; None does so where each side has more than two."""
         from regard.looking.saving import save
 
         return save(self, path, view, words=words, rows=rows, listener=listener)

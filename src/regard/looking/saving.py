@@ -49,7 +49,7 @@ def save(
     path: str | Path,
     view: str = "",
     *,
-    words: bool = True,
+    words: bool | None = None,
     rows: str = "",
     listener: Listener | None = None,
 ) -> Path:
@@ -58,7 +58,8 @@ def save(
     if found.suffix.lower() == PAGE:
         from regard.looking.page.document import static_document
 
-        return put(found, static_document([look]))
+        return put(found, static_document([look], words=words))
+    words = look.words if words is None else words
     if look.scene.image is not None and found.suffix.lower() in ENDINGS:
         return draw_overlay(look, view, found, rows, listener)
     kind = look.grid(view)
@@ -112,9 +113,9 @@ def json_document(look: Look, view: str, panels: Sequence[Panel], words: bool) -
     return json_text(document)
 
 
-def document(look: Look, view: str = "", *, words: bool = True, rows: str = "") -> str:
+def document(look: Look, view: str = "", *, words: bool | None = None, rows: str = "") -> str:
     """The JSON of a view, as `save` writes it."""
-    view = view or usual_view(look)
+    view, words = view or usual_view(look), look.words if words is None else words
     panels = [panel.cut(rows, words) for panel in look.panels(view)]
     _check_size(panels, words)
     return json_document(look, view, panels, words)

@@ -28,8 +28,9 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "
 FIRST = "main"
 
 
-def static_document(looks: Sequence[Look], story: Mapping[str, Any] | None = None) -> str:
-    """A file that shows one look, or up to four side by side, for ever; a `story` is told above its views."""
+def static_document(looks: Sequence[Look], story: Mapping[str, Any] | None = None, words: bool | None = None) -> str:
+    """A file that shows one look, or up to four side by side, for ever; a `story` is told above its views. `words` says
+    whether it begins with sub-words merged into words."""
     check_runs(looks)
     share = len(looks)
     facts = [about(look) | {"heads": heads_facts(look), "written_steps": written_facts(look)} for look in looks]
@@ -38,15 +39,20 @@ def static_document(looks: Sequence[Look], story: Mapping[str, Any] | None = Non
         for number, look in enumerate(looks)
         for name, content in kept(look, 14_000_000 // share, 4_000_000 // share)
     }
-    return document({"live": False, "looks": facts, "story": story}, blobs)
+    return document({"live": False, "words": _merged(looks, words), "looks": facts, "story": story}, blobs)
 
 
-def live_document(looks: Sequence[Look], token: str) -> str:
+def live_document(looks: Sequence[Look], words: bool | None = None) -> str:
     """The same as the server hands it out: thumbnails are in it, everything else is asked for."""
     check_runs(looks)
     blobs = {f"{number}/{name}": content for number, look in enumerate(looks) for name, content in first_bytes(look)}
-    facts = {"live": True, "token": token, "largest_file": LARGEST_FILE, "looks": [about(look) for look in looks]}
-    return document(facts, blobs)
+    facts = {"live": True, "words": _merged(looks, words), "largest_file": LARGEST_FILE}
+    return document(facts | {"looks": [about(look) for look in looks]}, blobs)
+
+
+def _merged(looks: Sequence[Look], words: bool | None) -> bool:
+    """Whether words are shown first: as was asked, or where all looks have enough of them."""
+    return all(look.words for look in looks) if words is None else words
 
 
 def check_runs(looks: Sequence[Look]) -> None:

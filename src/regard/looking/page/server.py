@@ -1,7 +1,8 @@
 """The page, live: a small server for this machine alone.
 
-It listens on 127.0.0.1 and answers to that name only, so that no other site can reach it by a name of its own; what it
-does beyond handing out the page it does for whoever knows the page's token. It reads little, and writes no file.
+It listens on 127.0.0.1 and answers to that name only, so that no other site can reach it by a name of its own. Other
+users of the machine can reach it, too; so a secret is part of the address, and who does not know it gets nothing. It
+reads little, and writes no file.
 """
 
 import errno
@@ -23,7 +24,8 @@ from regard.looking.page.live import Live
 HOME = "127.0.0.1"
 LARGEST = 65536  # bytes that are read of a request
 PATIENCE = 30.0  # seconds for a browser to say what it wants
-PATH = re.compile(r"/(bytes|json|do)/(\d{1,2})/([a-z_]{1,20})(?:/([\w.]{1,80}))?")
+PATH = re.compile(r"(bytes|json|do)/(\d{1,2})/([a-z_]{1,20})(?:/([\w.]{1,80}))?")
+SECRET = 24  # random bytes
 
 
 class PageServer(ThreadingHTTPServer):
@@ -33,8 +35,9 @@ class PageServer(ThreadingHTTPServer):
     allow_reuse_address = True
     request_queue_size = 128  # five by default: a page that asks for much at once would be turned away
 
-    def __init__(self, live: Live, port: int = 0) -> None:
-        self.live, self.token = live, secrets.token_urlsafe(24)
+    def __init__(self, live: Live, port: int = 0, words: bool | None = None) -> None:
+        self.live, self.words = live, words
+        self.secret, self._ticket = secrets.token_urlsafe(SECRET), secrets.token_urlsafe(SECRET)
         try:
             super().__init__((HOME, port), Handler)
         except OverflowError:
@@ -48,8 +51,20 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """What to open in a browser."""
-        return f"http://{HOME}:{self.server_address[1]}/"
+        """What to open in a browser; the secret is its path."""
+        return f"http://{HOME}:{self.server_address[1]}/{self.secret}/"
+
+    @property
+    def ticket(self) -> str:
+        """An address that leads to the page once: other users can read the command line that starts a browser."""
+        return f"http://{HOME}:{self.server_address[1]}/{self._ticket}/"
+
+    def take_ticket(self, asked: str) -> bool:
+        """Whether this is the ticket, which is used up then."""
+        valid = same(asked, self._ticket)
+        if valid:
+            self._ticket = secrets.token_urlsafe(SECRET)
+        return valid
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,14 +99,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, method: str) -> None:
         try:
-            asked, part = _asked(self.path)
+            (secret, asked), part = _asked(self.path)
+            if not self._is_known(secret):
+                return self._turn_away(method, secret)
             body = self._body(asked)
             if body is None:
                 return self._say(
                     HTTPStatus.BAD_REQUEST, f"too much (images: {LARGEST_FILE >> 20} MiB), or of unknown size"
                 )
-            if self.headers.get("Host") not in self.server.names:
-                return self._say(HTTPStatus.FORBIDDEN, "this page is for this machine alone")
             return self._found(method, asked, part, body)
         except InputError as error:
             return self._say(HTTPStatus.BAD_REQUEST, str(error))
@@ -102,14 +117,12 @@ class Handler(BaseHTTPRequestHandler):
             return self._say(HTTPStatus.INTERNAL_SERVER_ERROR, f"that went wrong: {type(error).__name__}")
 
     def _found(self, method: str, asked: str, part: Mapping[str, str], body: bytes) -> None:
-        if asked == "/" and method == "GET":
-            page = live_document(self.server.live.looks, self.server.token)
+        if not asked and method == "GET":
+            page = live_document(self.server.live.looks, self.server.words)
             return self._send(page.encode("utf-8", "replace"), "text/html; charset=utf-8")
         found = PATH.fullmatch(asked)
         if found is None or (found[1] == "do") != (method == "POST"):
             return self._say(HTTPStatus.NOT_FOUND, "nothing here")
-        if not self._known():
-            return self._say(HTTPStatus.FORBIDDEN, "this page is of an earlier start; load it again")
         if found[1] == "bytes":
             content = self.server.live.numbers(int(found[2]), found[3], found[4] or "", part)
             return self._send(content, "application/octet-stream")
@@ -117,10 +130,6 @@ class Handler(BaseHTTPRequestHandler):
             given = {"content": body, "name": part.get("name", "")}
             return self._json(self.server.live.act(int(found[2]), "picture", given))
         return self._told(int(found[2]), found[3], body if method == "POST" else None)
-
-    def _known(self) -> bool:
-        """Whether it comes from the page that was handed out here."""
-        return secrets.compare_digest(self.headers.get("X-Regard", "").encode(), self.server.token.encode())
 
     def _told(self, look: int, what: str, body: bytes | None) -> None:
         if body is None:
@@ -131,10 +140,10 @@ class Handler(BaseHTTPRequestHandler):
         return self._json(self.server.live.act(look, what, given))
 
     def _body(self, asked: str) -> bytes | None:
-        """What is sent; much of it only by the page itself, which is known before anything is read."""
+        """What is sent; much of it only as an image."""
         size = self.headers.get("Content-Length", "0")
         found = PATH.fullmatch(asked)
-        most = LARGEST_FILE if found is not None and found[3] == "picture" and self._known() else LARGEST
+        most = LARGEST_FILE if found is not None and found[3] == "picture" else LARGEST
         if not size.isdecimal() or len(size) > 9 or int(size) > most or "Transfer-Encoding" in self.headers:
             self.close_connection = True
             return None
@@ -143,24 +152,43 @@ class Handler(BaseHTTPRequestHandler):
     def _json(self, value: object) -> None:
         self._send(json_text(value).encode("utf-8", "replace"), "application/json")
 
+    def _is_known(self, secret: str) -> bool:
+        return self.headers.get("Host") in self.server.names and same(secret, self.server.secret)
+
+    def _turn_away(self, method: str, secret: str) -> None:
+        """Nothing of what was sent is read; who has the ticket is told where the page is."""
+        self.close_connection = True
+        if self.headers.get("Host") not in self.server.names:
+            return self._say(HTTPStatus.FORBIDDEN, "this page is for this machine alone")
+        if method == "GET" and self.server.take_ticket(secret):
+            return self._send(b"", "text/plain", HTTPStatus.SEE_OTHER, Location=f"/{self.server.secret}/")
+        wanted = "open the whole address that `regard look` printed; every start has another"
+        return self._say(HTTPStatus.FORBIDDEN, wanted)
+
     def _say(self, status: HTTPStatus, text: str) -> None:
         self._send(text.encode("utf-8", "replace"), "text/plain; charset=utf-8", status)
 
-    def _send(self, content: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
+    def _send(self, content: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK, **more: str) -> None:
         self.send_response(status)
         heads = {"Content-Type": kind, "Content-Length": str(len(content)), "Cache-Control": "no-store"}
         heads |= {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
         heads |= {"Cross-Origin-Resource-Policy": "same-origin"}
-        for name, value in heads.items():
+        for name, value in (heads | more).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 
 
-def _asked(path: str) -> tuple[str, dict[str, str]]:
-    """The name that is asked for, and what is said of it behind a question mark."""
+def same(one: str, other: str) -> bool:
+    """Whether two secrets are equal; how long this takes does not tell how much of them is."""
+    return secrets.compare_digest(one.encode("utf-8", "replace"), other.encode())
+
+
+def _asked(path: str) -> tuple[tuple[str, str], dict[str, str]]:
+    """The secret and the name that is asked for, and what is said of it behind a question mark."""
     try:
         parts = urlsplit(path)
-        return parts.path, dict(parse_qsl(parts.query, max_num_fields=4))
+        secret, _, name = parts.path.removeprefix("/").partition("/")
+        return (secret, name), dict(parse_qsl(parts.query, max_num_fields=4))
     except ValueError as error:
         raise InputError("that is no address of this page") from error

@@ -24,7 +24,7 @@ const VIEWS = [
   { name: "compare", title: "Compare", has: () => facts.looks.length > 1, draw: compareView },
 ];
 
-const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: true, step: null, sort: "layer", off: [], scaled: true, every: false, temperature: 1, topK: 0, topP: 1, more: 8, from: "", back: false };
+const DEFAULTS = { view: "", look: 0, panel: "", head: "", other: "", rows: [], words: facts.words, step: null, sort: "layer", off: [], scaled: true, every: false, temperature: 1, topK: 0, topP: 1, more: 8, from: "", back: false };
 let state = { ...DEFAULTS }, drawing = 0, topped = "";
 
 function read() {
