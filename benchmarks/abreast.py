@@ -69,7 +69,7 @@ class Results:
 
 def regard(*words: str) -> str:
     """What a command says; all it does is done on one thread."""
-    command = [sys.executable, "-m", "regard", *words]
+    command = [sys.executable, "-P", "-m", "regard", *words]
     alone = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=alone, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -53,8 +53,8 @@ def _nanogpt(checkout: Path, text: Path, folder: Path, threads: int) -> tuple[fl
 def _regard(words: list[str], text: Path, folder: Path, threads: int) -> tuple[float, float]:
     data = ["data.kind=text", f"data.train={text.resolve()}", "data.valid_share=0.1"]
     train = ["train", *words, *data, "--out", str(folder / "run"), "--quiet"]
-    seconds = _timed([sys.executable, "-m", "regard", *train], folder, threads)
-    command = [sys.executable, "-m", "regard", "evaluate", str(folder / "run"), "--json"]
+    seconds = _timed([sys.executable, "-P", "-m", "regard", *train], folder, threads)
+    command = [sys.executable, "-P", "-m", "regard", "evaluate", str(folder / "run"), "--json"]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return float(json.loads(found)["scores"]["loss"]), seconds
 

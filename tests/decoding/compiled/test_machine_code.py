@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from regard import process
 from regard.decoding.compiled import machine_code as room
 from regard.decoding.compiled.machine_code import SWITCH, Code, MachineCode
 from regard.disk.cache import cache, claim
@@ -42,7 +43,7 @@ def makes_nothing(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             called.append(words)
             super().__init__([sys.executable, "-c", "pass"], **options)
 
-    monkeypatch.setattr(room.subprocess, "Popen", Maker)
+    monkeypatch.setattr(process.subprocess, "Popen", Maker)
     return called
 
 
@@ -127,7 +128,7 @@ def test_the_process_that_compiles_holds_the_folder(copied: Path, monkeypatch: p
         def __init__(self, words: list[str], **options: Any) -> None:
             super().__init__(wait, **options | {"stdin": subprocess.PIPE})
 
-    monkeypatch.setattr(room.subprocess, "Popen", Maker)
+    monkeypatch.setattr(process.subprocess, "Popen", Maker)
     found = MachineCode()
     assert found.get() is None
     assert found._maker is not None

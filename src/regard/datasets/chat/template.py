@@ -5,8 +5,6 @@ import os
 import re
 import secrets
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +15,7 @@ from regard.datasets.chat.sandbox import LONGEST
 from regard.datasets.tokenizer import Tokenizer
 from regard.disk.parsing import json_value
 from regard.errors import InputError
+from regard.process import DEVNULL, PIPE, start_python
 
 SANDBOX = Path(__file__).with_name("sandbox.py")
 SECONDS, PATIENCE, MEMORY = 2, 20.0, 2**29  # of work, of waiting on a busy machine, and bytes
@@ -42,12 +41,9 @@ def render(
     """
     values = {"messages": [dict(one) for one in messages], "add_generation_prompt": answer, "tools": tools}
     order = _order(template, values | dict(names or {}))
-    with subprocess.Popen(
-        [sys.executable, "-I", "-S", str(SANDBOX)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={name: os.environ[name] for name in NEEDED if name in os.environ},
+    variables = {name: os.environ[name] for name in NEEDED if name in os.environ}
+    with start_python(
+        ["-I", "-S", str(SANDBOX)], SANDBOX.parent, variables=variables, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
     ) as child:
         clock = Timer(PATIENCE, child.kill)
         clock.start()

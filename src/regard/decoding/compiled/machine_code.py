@@ -3,7 +3,6 @@
 import ctypes
 import os
 import stat
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from regard.decoding.compiled.layout import columns_at_once, lanes
 from regard.disk import read_bytes
 from regard.disk.cache import cache, claim, held, used
 from regard.errors import InputError
+from regard.process import DEVNULL, PythonProcess, start_python
 
 SOURCE = Path(__file__).parent / "source"
 MAKER = "regard.decoding.compiled.source.make"
@@ -47,7 +47,7 @@ class MachineCode:
         self._lock = Lock()
         self._code: Code | None = None
         self._file: Path | None = None
-        self._maker: subprocess.Popen[bytes] | None = None
+        self._maker: PythonProcess | None = None
         self._hopeless = not (wanted() and sys.executable)
         self._again = 0.0
 
@@ -89,16 +89,16 @@ class MachineCode:
             self._hopeless = self._maker is None
 
 
-def begun(file: Path, claimed: int) -> "subprocess.Popen[bytes] | None":
+def begun(file: Path, claimed: int) -> PythonProcess | None:
     """A process that compiles into a file, and holds what was claimed until it ends.
 
     It is not meant by ^C, and of use to whoever comes next.
     """
-    nothing = subprocess.DEVNULL
-    words = [sys.executable, "-P", "-m", MAKER, str(file)]  # -P: nothing is imported from where it is called
+    streams: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), DEVNULL)
     try:
-        return subprocess.Popen(
-            words, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, pass_fds=[claimed]
+        file = file.absolute()
+        return start_python(
+            ["-m", MAKER, str(file)], file.parent, start_new_session=True, pass_fds=[claimed], **streams
         )
     except OSError:
         return None
