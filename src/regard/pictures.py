@@ -23,6 +23,7 @@ LAST_RESORT = ("Last Resort", ".LastResort")  # has nothing but boxes, for every
 EAST_ASIAN = ("HANGUL", "CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "IDEOGRAPHIC")
 BROUGHT = {"HANGUL": ("koreanize_matplotlib", "regard[fonts]")}  # packages with fonts, and what installs them
 SHOWN = 4
+MARK = "\u200e"  # has no width, and is of a script that is written from left to right
 MISSING = re.compile(r"Glyph (\d+) ")
 
 
@@ -41,6 +42,13 @@ def picture_in(path: str | Path, usual: str) -> Path:
 def plain(text: str) -> str:
     """Text as it is: matplotlib would set what stands between two dollars as a formula, and draws no orders."""
     return text.encode("utf-8", "replace").decode().translate(ORDERS).replace("$", r"\$")
+
+
+def left_to_right(line: str) -> str:
+    """A line that reads from left to right, with every arrow in it, although it has Hebrew or Arabic letters."""
+    if not any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in line):
+        return line
+    return MARK + line.replace("→", f"{MARK}→{MARK}")
 
 
 def canvas(width: float, height: float) -> "tuple[Figure, Axes]":

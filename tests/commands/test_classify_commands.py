@@ -114,9 +114,11 @@ def test_a_picture_shows_where_it_looked(run: Path, photos: Path, tmp_path: Path
     regard("classify", str(run), str(photos), "--show", str(tmp_path / "looks"))
     names = {path.name for path in (tmp_path / "looks").iterdir()}
     assert names == {f"{n}{more}.png" for n in (70, 71) for more in ("", "-2", "-3")}
-    refused_ = regard("classify", str(run), str(photos), "--show", str(tmp_path / "one.png"))
-    assert refused_.code == 3
-    assert "one picture, and there are several images; name a folder" in refused_.err
+    for several in ([str(photos)], [image, image]):
+        refused_ = regard("classify", str(run), *several, "--show", str(tmp_path / "one.png"))
+        assert (refused_.code, refused_.out) == (3, "")  # before any of them is classified
+        assert "one picture, and there are several images; name a folder" in refused_.err
+    assert not (tmp_path / "one.png").exists()
 
 
 @pytest.mark.parametrize(
@@ -248,7 +250,7 @@ def test_a_look_inside_is_shown_written_and_refused_in_a_line(run: Path, photos:
     image = str(photos / "up" / "70.png")
     done = regard("look", str(run), image)
     assert (done.code, done.err) == (0, "")
-    assert done.lines[0].startswith(("rollout of encoder", "influence of the source", "this model"))
+    assert done.lines[0].startswith(("rollout of encoder self-attention", "influence of the source", "this model"))
     assert "classes: up " in done.out
     for name in ("x.png", "x.csv", "x.json", "x.html"):
         assert regard("look", str(run), image, "--out", str(tmp_path / name)).lines[-1].startswith(("Look", "Open"))

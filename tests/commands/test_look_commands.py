@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_an_alignment_is_shown_and_drawn(trained: tuple[Path, Done], tmp_path: P
     assert (done.code, done.err) == (0, "")
     assert done.lines[0] == "alignment"
     assert any(shade in done.out for shade in "░▒▓█")
-    assert "largest difference: watched from unwatched 0" in done.out
+    assert "weights exact to" in done.out
     assert f"written: {regard('translate', run, 'a b c').lines[0]}" in done.out
     for name in ("x.png", "x.svg", "x.csv", "x.json"):
         done = regard("look", run, "a b c", "--out", str(tmp_path / name))
@@ -82,11 +83,15 @@ def test_a_head_is_switched_off(runs: dict[str, str]) -> None:
     run = runs["transformer"]
     done = regard("look", run, "a b c", "--off", "cross.0.1", "--off", "masked.0")
     assert done.lines[0] == "off: cross.0.1, masked.0"
-    assert "nats a token; " in done.lines[1]
-    assert done.lines[2].startswith("with:    ")
-    assert done.lines[3].startswith("without: ")
+    assert done.lines[1].endswith(" nats per token")
+    assert re.fullmatch(
+        r"another token becomes the likeliest at \d+ of \d+ steps, given the same beginning", done.lines[2]
+    )
+    changes = [line for line in done.lines if line.startswith("these: ")]
+    assert bool(changes) == (" at 0 of " not in done.lines[2])
+    assert done.lines[-1].startswith(("without: ", "the answer stays: "))
     found = json.loads(regard("look", run, "a b c", "--off", "cross", "--json").out)["without"]
-    assert set(found) == {"heads", "loss", "changed", "tokens", "answer"}
+    assert set(found) == {"heads", "loss", "changed", "tokens", "answer", "changes"}
 
 
 def test_a_language_model_is_looked_at(runs: dict[str, str], tmp_path: Path) -> None:
@@ -97,6 +102,11 @@ def test_a_language_model_is_looked_at(runs: dict[str, str], tmp_path: Path) -> 
     )
     assert done.code == 0
     assert len((tmp_path / "x.csv").read_text().splitlines()) == 4
+    done = regard("look", run, "The fox", "--view", "masked.0.1", "--rows", "6:99")
+    assert "--rows 6:99: there are 8 rows, so 6:8 is shown" in done.err  # seven letters, and what begins them
+    hint = "--heads says what each of 2 heads does, --view masked.0.0 shows one"
+    assert hint in regard("look", run, "The fox").out
+    assert hint not in regard("look", run, "The fox", "--view", "masked").out
     found = json.loads(regard("look", run, "The", "--tokens", "4", "--json").out)
     assert len(found["sides"]["inputs"]["tokens"]) == 1 + 3 + 4
     assert json.loads(regard("look", run, "--tokens", "4", "--json").out)["read"] == ""

@@ -37,12 +37,12 @@ def test_pages_are_made_listed_and_kept(tmp_path: Path) -> None:
     done = regard("look", "--examples", "--only", "love", "--only", "evening", "--out", str(out))
     assert (done.code, done.err) == (0, "")
     assert done.lines == [
-        f"{out / 'love.html'}: supported",
+        f"{out / 'love.html'}: set by hand",
         f"{out / 'evening.html'}: supported",
         f"Open {out / 'index.html'} in a browser.",
     ]
     told = story(out / "love.html")
-    assert told["verdict"] == "supported"
+    assert told["verdict"] == "set by hand"
     assert "0.72, 0.15 and 0.13" in told["found"]
     links = Links()
     links.feed((out / "index.html").read_text("utf-8"))

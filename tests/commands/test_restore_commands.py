@@ -116,7 +116,9 @@ def test_nothing_is_written_over(run: Path, photos: Path) -> None:
     with pytest.raises(InputError, match="overwrite=True"):
         package.restore(run, image, out="restored")
     several = regard("restore", str(run), str(photos), "--out", "one.png")
-    assert several.code == 3
+    assert (several.code, several.out, Path("one.png").exists()) == (3, "", False)
+    with pytest.raises(InputError, match="one picture, and there are several"):
+        package.restore(run, photos, show="one.png")
     assert "one picture, and there are several images; name a folder" in several.err
 
 

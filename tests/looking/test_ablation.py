@@ -38,6 +38,18 @@ def test_changed_tokens_are_those_that_would_be_written_otherwise() -> None:
     assert effects(look, [off, {}])[1].loss == pytest.approx(0.0, abs=1e-6)
 
 
+def test_changes_are_told_one_by_one() -> None:
+    look = read("the fox jumps")
+    gone = without(look, ["masked"], again=False)
+    assert 0 < len(gone.changes) <= gone.changed
+    scene, (piece,) = look.scene, look.scene.pieces
+    off = {layer.name: [0, 1] for layer in look.layers}
+    with torch.no_grad(), silenced(scene.model, off):
+        after = scene.model.head(scene.run(piece)).argmax(-1)[0]
+    for one in gone.changes:
+        assert one.after == scene.named([int(after[one.step])])[0]
+
+
 def test_losses_are_means_over_all_that_was_written_in_every_piece() -> None:
     look = gather(translation_scene(translator("transformer", split=True), f"{SOURCE}. ein Hund."))
     off = {"decoder.layers.0.cross": [0, 1]}

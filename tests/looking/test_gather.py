@@ -146,7 +146,7 @@ def test_how_exact_it_is_is_measured_and_not_just_said() -> None:
     passes = iter((0.0, 0.375))
     other = gather(replace(look.scene, states=lambda *given: look.scene.states(*given) + next(passes)))
     assert other.difference == pytest.approx(0.375, abs=1e-5)
-    assert other.exactly.startswith("watched from unwatched 4e-01")
+    assert other.exactly == "exact to 4e-01"
 
 
 def test_what_there_is_is_told_as_json() -> None:
@@ -185,6 +185,13 @@ def test_what_there_is_is_told_as_json() -> None:
 def test_what_is_not_there_is_said(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         translated("transformer").panels(name)
+
+
+def test_attention_to_the_source_goes_by_one_name_in_all_models() -> None:
+    look = translated("additive")
+    assert look.panel("cross.0.0").name == "alignment.0.0"
+    assert [one.name for one in look.panels("heads.cross")] == ["alignment.0.0"]
+    assert look.without("cross").loss == look.without("alignment").loss
 
 
 def test_a_model_without_attention_is_shown_by_influence() -> None:

@@ -170,7 +170,7 @@ def test_a_picture_of_all_heads_says_how_much_each_looks_at_the_image(tmp_path: 
         for head in range(2):
             weights = of_image(look, look.panel(f"encoder.{layer}.{head}"))
             most, beside = (round(100 * float(one)) for one in (weights[1:].max(), weights[0]))
-            assert f"head {head}: up to {most} %, {beside} % on none" in drawn
+            assert f"head {head}: up to {most} %, {beside} % on no patch" in drawn
 
 
 def _chances(look: Look) -> torch.Tensor:

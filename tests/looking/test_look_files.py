@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -48,10 +49,10 @@ def test_every_view_is_drawn(view: str, ending: str, tmp_path: Path) -> None:
 def test_a_picture_says_what_it_shows_and_how_exact_it_is(tmp_path: Path) -> None:
     words = drawn(translated("transformer"), tmp_path / "x.svg", "cross.1.0")
     assert {*SOURCE.split(), *TARGET.split()} <= set(words.split())
-    assert "cross, layer 1, head 0" in words
+    assert "cross-attention, layer 1, head 0" in words
     assert f"{SOURCE} → {TARGET}" in words
     assert "grey is exactly 0" in words
-    assert re.search(r"watched from unwatched 0, by these weights from", words)
+    assert re.search(r"weights exact to \de-\d\d", words)
     assert "sub-words" not in words  # every token is a word here
     assert "sub-words merged: columns are sums" in drawn(read("the fox jumps"), tmp_path / "y.svg", "masked")
 
@@ -76,8 +77,27 @@ def test_a_side_of_one_or_two_words_is_shown_in_tokens(text: str, words: bool, t
 
 def test_the_usual_picture_of_a_language_model_is_all_its_heads(tmp_path: Path) -> None:
     words = drawn(read("the fox jumps"), tmp_path / "x.svg")
-    assert "masked: layers down, heads across; in each, 4 × 4 words" in words
+    assert "causal self-attention: layers down, heads across; in each, 4 × 4 words" in words
     assert "influence of the source" in drawn(translated("fixed"), tmp_path / "y.svg")
+
+
+def test_all_heads_stand_beside_their_words_where_these_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = translated("transformer")
+    words = drawn(look, tmp_path / "x.svg", "heads.cross").split()
+    assert [words.count(word) for word in ("dog", "Wiese", "1.1")] == [3, 3, 1]  # and in the caption
+    monkeypatch.setattr(drawing, "SHEET", 1.0)
+    words = drawn(look, tmp_path / "y.svg", "heads.cross").split()
+    assert [words.count(word) for word in ("dog", "Wiese", "1.1")] == [1, 1, 0]
+
+
+def test_a_caption_reads_from_left_to_right(tmp_path: Path) -> None:
+    """Hebrew or Arabic would turn the arrow around."""
+    look = translated("transformer")
+    turned = replace(look, scene=replace(look.scene, read="שלום", written="مرحبا"))
+    assert "\u200eשלום \u200e→\u200e مرحبا" in drawn(turned, tmp_path / "x.svg", "cross")
+    assert "\u200e" not in drawn(look, tmp_path / "y.svg", "cross")
 
 
 def test_what_is_too_long_is_pooled_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

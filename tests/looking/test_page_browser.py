@@ -87,6 +87,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name, made in FAMILIES.items():
         (folder / f"{name}.html").write_text(static_document([named(made(), f"runs/{name}")]), "utf-8")
     both = [named(translated(kind), f"runs/{kind}") for kind in ("additive", "transformer")]
+    (folder / "short.html").write_text(static_document([named(read("thequick"), "runs/gpt")]), "utf-8")
     (folder / "both.html").write_text(static_document(both), "utf-8")
     return {path.stem: path.as_uri() for path in folder.iterdir()}
 
@@ -96,6 +97,8 @@ def test_every_view_opens(family: str, browser: Any, files: dict[str, str]) -> N
     tab = Tab(browser)
     page = tab.open(files[family])
     assert page.locator("nav button").evaluate_all("all => all.map(one => one.dataset.view)") == VIEWS[family]
+    views = len(VIEWS[family])
+    assert page.inner_text("#foot").split()[:2] == [f"1–{views}" if views > 1 else "1", "views"]
     for view in VIEWS[family]:
         page.locator(f'nav [data-view="{view}"]').click()
         tab.drawn(view)
@@ -133,7 +136,7 @@ def test_heads_are_switched_summed_and_held_against_each_other(browser: Any, fil
     page = tab.open(files["gpt"], "view=heads&head=masked.0.0&words=0")
     assert page.locator(".grid button").count() == 4
     tab.does('[data-head="masked.1.1"]')
-    assert "masked, layer 1, head 1" in tab.text("#view")
+    assert "causal self-attention, layer 1, head 1" in tab.text("#view")
     tab.open(files["gpt"], "view=heads&head=masked.1.1&rows=3,5&words=0")
     sums = [float(one) for one in page.locator("#summed .p").all_inner_texts()]
     weights = FAMILIES["gpt"]().weights("masked", 1, 1)
@@ -272,9 +275,12 @@ def test_words_say_what_is_seen_by_day_and_by_night(browser: Any, files: dict[st
     tab = Tab(browser)
     page = tab.open(files["fixed"])
     assert "By gradients" in page.inner_text("#view")
-    assert "kernel" not in page.inner_text("#view")
+    assert "exact" not in page.inner_text("#view")
     tab.open(files["transformer"], "view=alignment&panel=cross")
-    assert "kernel" in page.inner_text("#view")
+    assert "Weights exact to" in page.inner_text("#view")
+    for name, words in (("gpt", "true"), ("short", "false")):  # a word alone is shown in tokens
+        pressed = tab.open(files[name], "view=heads").locator("#view button", has_text="words").first
+        assert pressed.get_attribute("aria-pressed") == words
     tab.open(files["vit"], "view=heads")
     assert "nats, " in tab.text(".facts")
     assert "token" not in tab.text(".facts")

@@ -83,7 +83,7 @@ def test_keys_choose_patches_and_heads(browser: Any, file: str) -> None:
     page.wait_for_url("**panel=encoder.0.1**")
     page.keyboard.press("2")
     tab.drawn("heads")
-    assert "encoder, layer 0, head 1" in tab.text("#view")
+    assert "encoder self-attention, layer 0, head 1" in tab.text("#view")
     assert tab.said == []
     tab.context.close()
 

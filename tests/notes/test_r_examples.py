@@ -36,7 +36,7 @@ def asked(room: Runs) -> Reading:
 def test_084_i_love_you_in_a_model_that_is_set_by_hand(room: Runs):
     """A whole translator, opened as any other run: the weights are those of the notes, to six figures."""
     found = love.read(room)
-    assert found.verdict == "supported"
+    assert found.verdict == "set by hand"
     assert [found.figures[f"I → {word}"] for word in ("I", "love", "you")] == pytest.approx(
         [0.72, 0.15, 0.13], abs=1e-6
     )

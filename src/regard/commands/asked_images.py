@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,6 +40,13 @@ def groups_read(typed: list[str] | None, verb: str) -> "Callable[[int], Iterator
             yield from in_groups(map(_read, asked), min(TOGETHER, most))
 
     return read
+
+
+def is_several(typed: list[str] | None) -> bool:
+    """Whether typed names stand for several images; of a pipe nobody knows yet."""
+    if not typed or typed == [PIPE]:
+        return False
+    return len(typed) > 1 or len(list(islice(_images(typed[0]), 2))) > 1
 
 
 def _names(typed: list[str], verb: str) -> Iterator[list[str | InputError]]:

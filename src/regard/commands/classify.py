@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.commands.ahead import check_ahead
-from regard.commands.asked_images import ImageNames, Refusals, groups_read
+from regard.commands.asked_images import ImageNames, Refusals, groups_read, is_several
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
 from regard.commands.translate import Device, Int8, Quiet
@@ -46,9 +46,12 @@ def classify(
     if json and csv:
         raise InputError("--json and --csv: one of them")
     check_ahead(run)
+    from regard.tasks.images.places import Places
     from regard.verbs import classifier_of, opened
 
     read = groups_read(image, "classify")
+    if show is not None:
+        Places(show).check(is_several(image))
     with Shown(quiet) as heard:
         classifier = classifier_of(opened(run, device=device, int8=int8, listener=heard))
         writer = _Writer(classifier, heard, top, _Form(json, csv), show)

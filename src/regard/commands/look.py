@@ -20,6 +20,7 @@ from regard.errors import InputError
 if TYPE_CHECKING:
     from regard.looking.ablation import Without
     from regard.looking.look import Look
+    from regard.looking.panel import Panel
 
 LIKELIEST = 3  # classes of an image that are named
 
@@ -132,6 +133,7 @@ def look(
             return _switched_off(found, off, json, heard)
         if heads:
             return _measured(found, out, json, heard)
+        _say_cut(found, view, words, rows, heard)
         if out is not None:
             return _told(found.save(out, view, words=words, rows=rows, listener=heard), json)
         heard.clear()
@@ -149,6 +151,16 @@ def _check(out: Path | None, view: str, heads: bool, off: list[str]) -> None:
         raise InputError("--off and --out: what is written without a head is said here, or by --json for machines")
     if out is not None:
         check_name(out, only_numbers=heads)
+
+
+def _say_cut(found: "Look", view: str, words: bool | None, rows: str, heard: Shown) -> None:
+    """Fewer rows than were asked for are not taken for all of them."""
+    start, _, stop = rows.partition(":")
+    if rows and stop.isdecimal():
+        merged = found.scene.image is None and (found.words if words is None else words)
+        there = found.panels(view or found.usual)[0].shape(merged)[0]
+        if int(start or 0) < there < int(stop):
+            heard.say(f"--rows {rows}: there are {there:,} rows, so {start or 0}:{there} is shown")
 
 
 def _asked(text: str | None, file: Path | None, tokens: int) -> str:
@@ -180,6 +192,21 @@ def _shown(found: "Look", view: str, words: bool | None, rows: str, json: bool) 
     line(panels[0].title if len(panels) == 1 else f"{len(panels)} heads", style="bold")
     console.print(f"\n{said}\n", soft_wrap=True)
     _exactly(found)
+    if not view and found.scene.image is None and found.layers:
+        _hint(found, panels[0])
+
+
+def _hint(found: "Look", panel: "Panel") -> None:
+    """Where to look if a mean of many heads shows little, as where most of them look at the first token."""
+    kind, layer, _ = panel.place
+    heads = sum(each.heads for each in found.of(kind))
+    if heads > 1 and layer is None:
+        sink = panel.rows is panel.columns and found.is_sink(kind)
+        why = "most of the weight is on the first token, an attention sink; " if sink else ""
+        line(
+            f"this is a mean: {why}--heads says what each of {heads} heads does, --view {kind}.0.0 shows one",
+            style="dim",
+        )
 
 
 def _exactly(found: "Look") -> None:
@@ -192,7 +219,7 @@ def _exactly(found: "Look") -> None:
     elif found.scene.written:
         line("written: ", found.scene.written)
     if found.layers:
-        line(f"largest difference: {found.exactly}", style="dim")
+        line(f"weights {found.exactly}", style="dim")
 
 
 def _measured(found: "Look", out: Path | None, json: bool, heard: Shown) -> None:
@@ -223,10 +250,17 @@ def _switched_off(found: "Look", off: list[str], json: bool, heard: Shown) -> No
     if json:
         return as_json(found.facts() | {"without": asdict(gone)})
     line("off: ", (", ".join(gone.heads), "bold"))
-    loss = f"loss {gone.loss[0]:.3f} → {gone.loss[1]:.3f} nats"
-    many = f" a token; {gone.changed} of {gone.tokens} tokens change"
-    line(loss if found.scene.image is not None else loss + many)
-    if gone.answer is not None:
+    image = found.scene.image is not None
+    line(f"loss {gone.loss[0]:.3f} → {gone.loss[1]:.3f} nats{'' if image else ' per token'}")
+    changes = ", ".join(f"{one_line(one.before)} → {one_line(one.after)}" for one in gone.changes)
+    more = ", …" if len(gone.changes) < gone.changed else ""
+    if not image:
+        line(f"another token becomes the likeliest at {gone.changed} of {gone.tokens} steps, given the same beginning")
+    if changes:
+        line(f"{'class' if image else 'these'}: {changes}{more}")
+    if gone.answer is not None and gone.answer == found.scene.written:
+        line("the answer stays: ", gone.answer)
+    elif gone.answer is not None:
         line("with:    ", found.scene.written)
         line("without: ", gone.answer)
     return None

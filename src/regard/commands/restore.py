@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard.commands.ahead import check_ahead
-from regard.commands.asked_images import ImageNames, Refusals, groups_read
+from regard.commands.asked_images import ImageNames, Refusals, groups_read, is_several
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
 from regard.commands.translate import Device, Quiet
@@ -47,10 +47,13 @@ def restore(
     regard restore runs/mine letter.png --corrupt --show before-after.png
     """
     check_ahead(run)
-    from regard.tasks.restoration.printing import Prints
+    from regard.tasks.images.places import Places
+    from regard.tasks.restoration.printing import PNG, Prints
     from regard.verbs import opened, restorer_of
 
     read = groups_read(image, "restore")
+    for places in (Places(out, (PNG,)), *([] if show is None else [Places(show)])):
+        places.check(is_several(image))
     with Shown(quiet) as heard:
         restorer = restorer_of(opened(run, device=device, listener=heard))
         prints, refusals = Prints(restorer, out, show, corrupt, overwrite), Refusals(heard, "restored")

@@ -26,7 +26,10 @@ def train(
         list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.", autocompletion=keys)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run folder, new or empty; runs/RECIPE if not said.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="The run folder, new or empty; if not said runs/RECIPE, or runs/RECIPE-2 and so on."
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where the run stopped; for longer with training.steps=N.")

@@ -81,9 +81,10 @@ def read(runs: Runs) -> Reading:
     }
     told = (
         f"make or makes is told by the subject alone, in {HELD} long sentences never seen {away:.0f} words back. "
-        f"{layer}.{head} looks at it with {weight:.2f} (an even head: {even:.2f}), here {figures['here']:.2f} over "
-        f"{distance} words. {correct:.0%} of the verbs are right, without that head {without:.0%}. In the picture "
-        "behind the notes [Vaswani et al. 2017] making looks ahead, at “more difficult”: only an encoder can."
+        f"{layer}.{head} looks at it with {weight:.2f} (uniform attention: {even:.2f}), here "
+        f"{figures['here']:.2f} over {distance} words. {correct:.0%} of the verbs are right, without that head "
+        f"{without:.0%}. In the picture behind the notes [Vaswani et al. 2017] making looks ahead, at “more "
+        "difficult”: only an encoder can."
     )
     verdict: Verdict = "supported in part" if weight > 0.3 and correct > without else "corrected"
     return Reading(seen, told, verdict, figures, f"view=heads&head={layer}.{head}&rows={distance + 2}")

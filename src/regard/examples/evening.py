@@ -39,7 +39,7 @@ def read(runs: Runs) -> Reading:
     verdict: Verdict = "supported" if right and min(float(mean[0, 0]), float(mean[1, 1])) > STRONG else "corrected"
     found = (
         f"It never saw these two words together and writes “{seen.scene.written}”. In the mean of four heads good "
-        f"looks at guten with {mean[0, 0]:.2f} and evening at abend with {mean[1, 1]:.2f} (an even head: 0.33); "
+        f"looks at guten with {mean[0, 0]:.2f} and evening at abend with {mean[1, 1]:.2f} (uniform attention: 0.33); "
         f"{sum(each)} of 4 heads do so by themselves. Without them {gone.changed} of {gone.tokens} tokens change."
     )
     return Reading(seen, found, verdict, figures, "view=alignment&panel=cross")

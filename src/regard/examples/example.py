@@ -7,8 +7,8 @@ from typing import Any, Literal
 from regard.examples.runs import Runs
 from regard.looking.look import Look
 
-Verdict = Literal["supported", "supported in part", "corrected"]
-"""What the numbers make of the notes' sentence."""
+Verdict = Literal["supported", "supported in part", "corrected", "set by hand"]
+"""What the numbers make of the notes' sentence; numbers that were set by hand say nothing for it or against it."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def read(runs: Runs) -> Reading:
     }
     found = (
         f"{head} looks at what stood behind the same word before: {score:.2f} of its weight on {HELD} texts of "
-        f"random words, where an even head has {even:.2f}. {before} looks at the word before "
+        f"random words, where uniform attention has {even:.2f}. {before} looks at the word before "
         f"({previous:.2f}) and tells it what stood there. New words cost {new:.1f} nats, the same again "
         f"{again:.1f}; without the head {gone.changed} of {gone.tokens} tokens change. Random words have no syntax: "
         "what is aligned is what is repeated."

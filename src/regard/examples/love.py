@@ -82,7 +82,7 @@ def read(runs: Runs) -> Reading:
     )
     exact = all(abs(float(one) - wanted) < 1e-4 for one, wanted in zip(row, WEIGHTS["I"], strict=True))
     opens = "view=step&head=encoder.0.0&step=0"
-    return Reading(seen, found, "supported" if exact else "corrected", figures | {"degrees": apart}, opens)
+    return Reading(seen, found, "set by hand" if exact else "corrected", figures | {"degrees": apart}, opens)
 
 
 EXAMPLE = Example(

@@ -62,7 +62,7 @@ def read_apple(runs: Runs) -> Reading:
     }
     told = (
         f"Of {len(on)} heads the one that looks most from “it” at its noun in six other sentences, {head}, looks at "
-        f"apple here with {on[best]:.2f}; an even head has {even:.2f}, the mean of all {on.mean():.2f}, and "
+        f"apple here with {on[best]:.2f}; uniform attention has {even:.2f}, the mean of all {on.mean():.2f}, and "
         f"{figures['heads above a half']} heads more than half. But there “it” has been read; where it is predicted, "
         f"at “because”, the same head looks at apple with {foretelling[best]:.2f}."
     )
@@ -102,10 +102,10 @@ def read_distance(runs: Runs) -> Reading:
     }
     told = (
         f"Of all words that stand {FAR} and more before “making”, {head} looks at “{words[column]}”, {row - column} "
-        f"words back, with {most[best]:.2f} (an even head: {figures['even']:.2f}); {figures['heads above a half']} of "
-        f"{len(most)} heads have more than half on such a word, and the first token gets {tables[:, 0].mean():.2f} in "
-        "the mean of all. The picture behind the notes [Vaswani et al. 2017] is of an encoder, in which making looks "
-        "ahead, at “more difficult”: this model cannot."
+        f"words back, with {most[best]:.2f} (uniform attention: {figures['even']:.2f}); "
+        f"{figures['heads above a half']} of {len(most)} heads have more than half on such a word, and the first token "
+        f"gets {tables[:, 0].mean():.2f} in the mean of all. The picture behind the notes [Vaswani et al. 2017] is of "
+        "an encoder, in which making looks ahead, at “more difficult”: this model cannot."
     )
     verdict: Verdict = "supported in part" if most[best] > 0.5 else "corrected"
     return Reading(seen, told, verdict, figures, f"view=heads&head={head}&rows={row}")

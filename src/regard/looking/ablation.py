@@ -4,8 +4,9 @@ The notes say that no head is redundant [N2:606]; whoever takes heads away finds
 [Michel et al. 2019; Voita et al. 2019].
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from regard.looking.look import Look
 from regard.looking.scene import Piece, Scene
 from regard.model.watch import silenced
 
+NAMED = 8  # changes that are told one by one
 TOKENS = 4096  # positions that are read at once: the same input over and over, in each row other heads off
 
 Silence = Mapping[str, Sequence[int]]
@@ -29,14 +31,25 @@ class Effect:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A step, counted from 0, at which another token becomes the likeliest, given the same beginning."""
+
+    step: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
 class Without:
-    """The same model with heads switched off: its loss before and after, and what it writes then (None: not asked)."""
+    """The same model with heads switched off: its loss before and after, at how many steps another token becomes the
+    likeliest (and which ones first), and what it writes then (None: not asked)."""
 
     heads: tuple[str, ...]
     loss: tuple[float, float]
     changed: int
     tokens: int
     answer: str | None
+    changes: tuple[Change, ...] = ()
 
 
 def effects(look: Look, off: Sequence[Silence]) -> list[Effect]:
@@ -59,12 +72,23 @@ def without(look: Look, names: Sequence[str], again: bool = True) -> Without:
     """Switch heads off by their names, `cross.0.3`, or whole layers, `cross.0`; and let it answer `again`."""
     scene, off = look.scene, _named(look, names)
     (effect,) = effects(look, [off])
+    changes = tuple(islice(_changes(scene, off), NAMED))
     before = sum(costs := scene.costs()) / max(1, len(costs))
     answer = None
     if again and scene.again is not None:
         with silenced(scene.model, off):
             answer = scene.again()
-    return Without(tuple(names), (before, before + effect.loss), effect.changed, len(costs), answer)
+    return Without(tuple(names), (before, before + effect.loss), effect.changed, len(costs), answer, changes)
+
+
+def _changes(scene: Scene, off: Silence) -> Iterator[Change]:
+    """One by one, from the first on."""
+    above = 0
+    for piece in scene.pieces:
+        before, after = (_read(scene, piece, [silence])[1][0] for silence in ({}, off))
+        for step in (before != after).nonzero()[:NAMED, 0].tolist():
+            yield Change(above + step, *scene.named([int(before[step]), int(after[step])]))
+        above += len(piece.outputs)
 
 
 def _named(look: Look, names: Sequence[str]) -> dict[str, list[int]]:

@@ -13,15 +13,17 @@ import torch
 from torch import Tensor
 
 from regard.listener import Listener
+from regard.looking.layers import TITLES
 from regard.looking.look import Look
 from regard.looking.overview import overview
 from regard.looking.panel import Panel
-from regard.pictures import canvas, check_ending, plain, write
+from regard.pictures import canvas, check_ending, left_to_right, plain, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LABELLED, SOME, CELLS, THUMB = 120, 48, 480, 64
+SHEET, WORD = 18.0, 0.14  # inches: a side of a picture of all heads at most, and what a word needs
 MANY = 160  # words, of which each gets little: colours grow with another root
 MERGED = "sub-words merged: columns are sums, rows are means over the tokens of a word"
 
@@ -51,27 +53,59 @@ def draw_grid(
     path = check_ending(path)
     thumbs = overview(look, kind, THUMB, words)
     layers, heads, tall, wide = thumbs.shape
-    sheet = torch.full((layers * (tall + _gap(tall)), heads * (wide + _gap(wide))), float("nan"))
+    size = layers * (tall + _gap(tall)) - _gap(tall), heads * (wide + _gap(wide)) - _gap(wide)
+    sheet = torch.full(size, float("nan"))
     for layer in range(layers):
         for head in range(look.of(kind)[layer].heads):
             top, left = layer * (tall + _gap(tall)), head * (wide + _gap(wide))
             sheet[top : top + tall, left : left + wide] = shaded(thumbs[layer, head])
-    side = min(1.5, 18 / heads)
-    figure, axes = canvas(2.0 + side * heads, 1.7 + side * layers * min(2.0, max(0.5, tall / wide)))
-    picture = axes.imshow(
-        sheet.numpy(), aspect="auto", interpolation="nearest", **_colours(max(look.panel(kind).shape(words)))
-    )
-    figure.colorbar(picture, ax=axes, label="weight", fraction=0.04, pad=0.01)
-    axes.set_xticks([n * (wide + _gap(wide)) + (wide - 1) / 2 for n in range(heads)], _numbers(heads))
-    axes.set_yticks([n * (tall + _gap(tall)) + (tall - 1) / 2 for n in range(layers)], _numbers(layers))
-    axes.tick_params(length=0, labelsize=8)
-    axes.xaxis.tick_top()
-    axes.set_frame_on(False)
     panel = look.panel(kind)
-    said = f"{kind}: layers down, heads across; in each, {_sides(panel, words)}"
+    named = _has_room(panel.shape(words), layers, heads)
+    side, high = min(1.5, SHEET / heads), min(1.5, SHEET / heads) * min(2.0, max(0.5, tall / wide))
+    if named:
+        side, high = max(side, WORD * (wide + _gap(wide))), max(high, WORD * (tall + _gap(tall)))
+    labels = panel.rows.labels(words), panel.columns.labels(words)
+    rooms = [_room(one) if named else 0.4 for one in labels]
+    figure, axes = canvas(1.6 + rooms[0] + side * heads, 1.3 + rooms[1] + high * layers)
+    picture = axes.imshow(sheet.numpy(), aspect="auto", interpolation="nearest", **_colours(max(panel.shape(words))))
+    figure.colorbar(picture, ax=axes, label="weight", fraction=0.04, pad=0.01)
+    tops, lefts = ([n * (size + _gap(size)) for n in range(count)] for size, count in ((tall, layers), (wide, heads)))
+    if named:
+        _name_heads(axes, look, kind, (tops, lefts), (tall, wide), labels)
+    else:
+        axes.set_xticks([left + (wide - 1) / 2 for left in lefts], _numbers(heads))
+        axes.set_yticks([top + (tall - 1) / 2 for top in tops], _numbers(layers))
+        axes.xaxis.tick_top()
+    axes.tick_params(length=0, labelsize=8 - named)
+    axes.set_frame_on(False)
+    said = f"{TITLES[look.of(kind)[0].kind]}: layers down, heads across; in each, {_sides(panel, words)}"
     stride = (-(-panel.shape(words)[0] // THUMB), -(-panel.shape(words)[1] // THUMB))
     _written(axes, [title, said, *_notes(look, panel, words, stride)], side * heads)
     return write(figure, path, listener)
+
+
+def _has_room(shape: tuple[int, int], layers: int, heads: int) -> bool:
+    """Whether words can be read beside every row and column of all heads, on a sheet that is not too large."""
+    tall, wide = ((size + _gap(size)) * WORD for size in shape)
+    return max(shape) <= THUMB and wide * heads <= SHEET and tall * layers <= SHEET
+
+
+def _name_heads(
+    axes: "Axes",
+    look: Look,
+    kind: str,
+    starts: tuple[list[int], list[int]],
+    shape: tuple[int, int],
+    labels: tuple[tuple[str, ...], tuple[str, ...]],
+) -> None:
+    """Words beside the first head of each layer and below the last heads, and above each head its layer and number."""
+    tall, wide = shape
+    rows, columns = (list(map(plain, map(_short, side))) for side in labels)
+    axes.set_yticks([top + n for top in starts[0] for n in range(tall)], rows * len(starts[0]))
+    axes.set_xticks([left + n for left in starts[1] for n in range(wide)], columns * len(starts[1]), rotation=90)
+    for layer, top in zip(look.of(kind), starts[0], strict=True):
+        for head, left in enumerate(starts[1][: layer.heads]):
+            axes.text(left - 0.5, top - 0.6, f"{layer.number}.{head}", fontsize=7, color="#666")
 
 
 def shaded(cells: Tensor) -> Tensor:
@@ -106,7 +140,7 @@ def _notes(look: Look, panel: Panel, words: bool, stride: tuple[int, int]) -> li
     if max(stride) > 1:
         notes.append(f"{_sides(panel, words)}: a cell is the largest of {stride[0]}×{stride[1]} weights")
     if look.layers:
-        notes.append(f"largest difference: {look.exactly}")
+        notes.append(f"weights {look.exactly}")
     return notes
 
 
@@ -114,7 +148,7 @@ def _written(axes: "Axes", notes: list[str], inches: float) -> None:
     """Below the picture, in lines no wider than it is."""
     room = max(62, int(inches / 0.063))
     lines = [line for note in notes if note for line in wrap(note, room)]
-    axes.set_xlabel("\n".join(map(plain, lines)), fontsize=8, loc="left")
+    axes.set_xlabel("\n".join(map(left_to_right, map(plain, lines))), fontsize=8, loc="left")
 
 
 def _sides(panel: Panel, words: bool) -> str:

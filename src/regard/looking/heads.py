@@ -26,7 +26,7 @@ ORDER = (*ROLES, *WIDE, "broad", "mixed")
 
 @dataclass(frozen=True)
 class Head:
-    """One head: its scores beside those of one that looks at all alike, its role, its effect, its nearest kin."""
+    """One head: its scores beside those of uniform attention, its role, its effect, its nearest kin."""
 
     name: str
     role: str
@@ -69,9 +69,10 @@ class Heads:
 
 
 LEGEND = (
-    "share: of its weight beyond an even head's, what the role explains (of broad: its entropy beside an even head's); "
-    "bits: entropy; away: mean distance in tokens or patches; loss: nats a token more without it; "
-    "changed: tokens that would be others without it; most alike: the head that shares most weight with it"
+    "share: how far the head follows its role, from 0 (no more than uniform attention) to 1 (always; broad: its "
+    "entropy over that of uniform attention); bits: entropy; away: mean distance in tokens or patches; "
+    "loss: change without the head, in nats per token; changed: tokens that are different without it; "
+    "most alike: the head with the most similar weights"
 )
 
 

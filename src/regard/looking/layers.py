@@ -13,6 +13,12 @@ Kind = Literal["encoder", "masked", "cross", "alignment"]
 """Positions of the source look at each other; those written at those before; those written at the source, in every
 layer, or, in a recurrent decoder, once a step."""
 
+TITLES: dict[Kind, str] = {
+    "encoder": "encoder self-attention",
+    "masked": "causal self-attention",
+    "cross": "cross-attention",
+    "alignment": "alignment",
+}
 MEMORY = 2**26  # numbers that a block of rows may need while its weights are formed
 SIDES: dict[Kind, tuple[Side, Side]] = {
     "encoder": ("source", "source"),
@@ -75,14 +81,15 @@ def chosen(name: str, layers: Sequence[Layer], rest: Sequence[str]) -> list[Laye
     return found
 
 
-def title(kind: str, layer: int | None, head: int | None, layers: int, heads: int) -> str:
+def title(kind: Kind, layer: int | None, head: int | None, layers: int, heads: int) -> str:
     """What a panel is, in words."""
+    named = TITLES[kind]
     if head is not None and layer is not None:
-        return f"{kind}, layer {layer}, head {head}"
+        return f"{named}, layer {layer}, head {head}"
     if layer is not None:
-        return f"{kind}, layer {layer}" + (f", mean of {heads} heads" if heads > 1 else "")
+        return f"{named}, layer {layer}" + (f", mean of {heads} heads" if heads > 1 else "")
     many = f"{layers} layers" + (f" × {heads} heads" if heads > 1 else "")
-    return f"{kind}, mean of {many}" if layers * heads > 1 else kind
+    return f"{named}, mean of {many}" if layers * heads > 1 else named
 
 
 def _counted(number: int, what: str) -> str:

@@ -110,8 +110,13 @@ class Look:
 
     def panel(self, name: str) -> Panel:
         """By its name: `cross.0.3` is a head, `cross.0` the mean of a layer, `cross` that of a kind;
-        `rollout.encoder` follows a kind through its layers, `influence.source` is by gradients."""
+        `rollout.encoder` follows a kind through its layers, `influence.source` is by gradients.
+
+        A recurrent decoder's attention to the source goes by `cross` too.
+        """
         first, *rest = name.split(".")
+        if first == "cross" and "alignment" in self.kinds:
+            return self.panel(".".join(["alignment", *rest]))
         if first == "influence":
             return self.influence.panel(rest)
         if first == "rollout":
@@ -126,7 +131,7 @@ class Look:
             found = [self.rows(layer, start, stop).mean(0) for layer in layers]
             return found[0] if len(found) == 1 else torch.stack(found).mean(0)
 
-        named = title(first, one.number if rest else None, head, len(layers), one.heads)
+        named = title(one.kind, one.number if rest else None, head, len(layers), one.heads)
         lines = self.scene.lines
         place = (first, one.number if rest else None, head)
         return Panel(name, named, lines[one.rows], lines[one.columns], block, most, place)
@@ -145,6 +150,8 @@ class Look:
             return ""
         if not self.kinds:
             raise NoAttentionError(f"{view}: this model has no attention; {self.influence.usual} shows what counted")
+        if kind == "cross" and "alignment" in self.kinds:
+            return "alignment"
         if kind and kind not in self.kinds:
             raise InputError(f"{view}: no such kind of attention here; there are {', '.join(self.kinds)}")
         return kind or self.kinds[-1]
@@ -166,6 +173,15 @@ class Look:
         across: list[str] = [kind for kind in self.kinds if kind in ("cross", "alignment")]
         return [self.influence.usual, *self.kinds, *across][-1]
 
+    def is_sink(self, kind: str) -> bool:
+        """Whether the mean of all heads of self-attention puts most of its weight on the first token, in rows evenly
+        chosen behind it."""
+        panel = self.panel(kind)
+        count = len(panel.rows)
+        chosen = range(1, count, -(-count // CHECKED))
+        first = [float(panel.block(row, row + 1)[0, 0]) for row in chosen]
+        return sum(first) > len(first) / 2
+
     @cached_property
     def mismatch(self) -> float:
         """The largest difference between what kernels gave and what the shown weights give, in rows evenly chosen."""
@@ -179,9 +195,10 @@ class Look:
 
     @property
     def exactly(self) -> str:
-        """How exact all this is, in words."""
-        two = [f"{number:.0e}" if number else "0" for number in (self.difference, self.mismatch)]
-        return f"watched from unwatched {two[0]}, by these weights from the kernel's own {two[1]}"
+        """How exact all this is: the larger of what watching changed and of what these weights give other than the
+        kernel did."""
+        worst = max(self.difference, self.mismatch)
+        return f"exact to {worst:.0e}" if worst else "exact to the last bit"
 
     def heads(self, listener: Listener = SILENT) -> "Heads":
         """Numbers about all heads: what each does here, which do the same, what becomes of the answer without it."""

@@ -77,12 +77,13 @@ def _who(look: Look, rows: str) -> str:
 
 
 def _headed(look: Look, head: int, panel: Panel, rows: str, wide: float) -> str:
-    """A head's number and, where there is room, how much the brightest patch has and how much is on none: each picture
-    is as bright as its own largest weight, so that a head which hardly looks at the image looks like any other."""
+    """A head's number and, where there is room, how much the brightest patch has and how much is on no patch: each
+    picture is as bright as its own largest weight, so that a head which hardly looks at the image looks like any
+    other."""
     if wide < ROOMY:
         return f"head {head}"
     weights, patches = of_image(look, panel, rows), seen_image(look).patches
-    beside = f", {100 * float(weights[:-patches].sum()):.0f} % on none" if len(weights) > patches else ""
+    beside = f", {100 * float(weights[:-patches].sum()):.0f} % on no patch" if len(weights) > patches else ""
     return f"head {head}: up to {100 * float(weights[-patches:].max()):.0f} %{beside}"
 
 
@@ -102,5 +103,5 @@ def _about(look: Look, view: str, rows: str) -> str:
         said = ["gradient × input: what spoke for or against the class; brightest is most"]
     else:
         said = [f"from {_who(look, rows)}; brightest is most, of each picture by itself"]
-        said.append(f"largest difference: {look.exactly}")
+        said.append(f"weights {look.exactly}")
     return "\n".join(said)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
+from regard.looking.layers import TITLES
 from regard.looking.panel import Panel
 from regard.model.residual import NoResidual
 
@@ -30,7 +31,7 @@ def rollout(look: "Look", rest: Sequence[str]) -> Panel:
         raise InputError(f"{named}: nothing here has this name; {said}")
     layers = look.of(kind)
     line = look.scene.lines[layers[0].rows]
-    title = f"rollout of {kind} through {len(layers)} layers"
+    title = f"rollout of {TITLES[layers[0].kind]} through {len(layers)} layers"
     return Panel(
         f"rollout.{kind}",
         title,

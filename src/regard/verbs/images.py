@@ -1,15 +1,17 @@
 """What is done with images: said what they show, and made whole."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
-from regard.datasets.images.asked import Given, in_groups
+from regard.datasets.images.asked import Asked, Given, in_groups
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 from regard.tasks.classification import Classified, Classifier
 from regard.tasks.classification.showing import Pictures
+from regard.tasks.images.places import Places
 from regard.tasks.restoration import Restored, Restorer
-from regard.tasks.restoration.printing import Prints
+from regard.tasks.restoration.printing import PNG, Prints
 from regard.verbs.given import asked, named
 from regard.verbs.runs import RunLike, answerer_of, opened
 
@@ -27,7 +29,7 @@ def classify(
     """What images show: the `top` likeliest classes of each, in their order; `show` draws where it looked."""
     if not isinstance(top, int) or isinstance(top, bool) or top < 1:
         raise InputError(f"top: wanted a whole number from 1, given {named(top)}")
-    rows = asked(images)
+    rows = _checked(asked(images), [] if show is None else [Places(show)])
     classifier = classifier_of(opened(run, device=device, int8=int8, listener=listener))
     pictures = None if show is None else Pictures(classifier, show)
     found: list[Classified] = []
@@ -58,13 +60,22 @@ def restore(
     listener: Listener = SILENT,
 ) -> list[Restored]:
     """Images without what spoilt them, in their order; written where `out` says, drawn where `show` says."""
-    rows = asked(images)
+    places = [*([] if out is None else [Places(out, (PNG,))]), *([] if show is None else [Places(show)])]
+    rows = _checked(asked(images), places)
     prints = Prints(restorer_of(opened(run, device=device, listener=listener)), out, show, corrupt, overwrite)
     found: list[Restored] = []
     for one in rows:
         found.append(prints.restore(one.name, one.pixels(), listener))
         listener.at("restoring", len(found))
     return found
+
+
+def _checked(rows: Iterator[Asked], places: Sequence[Places]) -> Iterator[Asked]:
+    """The same images, once there is a place for the pictures of all."""
+    first = list(islice(rows, 2)) if places else []
+    for one in places:
+        one.check(several=len(first) > 1)
+    return chain(first, rows)
 
 
 def restorer_of(run: RunLike) -> Restorer:

@@ -15,6 +15,7 @@ from typing import Any
 
 from regard.disk.files import json_text, read_text
 from regard.errors import InputError
+from regard.looking.layers import TITLES
 from regard.looking.look import Look
 from regard.looking.page.contents import about, first_bytes, heads_facts, kept, written_facts
 from regard.looking.page.images import LARGEST_FILE
@@ -39,20 +40,21 @@ def static_document(looks: Sequence[Look], story: Mapping[str, Any] | None = Non
         for number, look in enumerate(looks)
         for name, content in kept(look, 14_000_000 // share, 4_000_000 // share)
     }
-    return document({"live": False, "words": _merged(looks, words), "looks": facts, "story": story}, blobs)
+    return document({"live": False, "looks": facts, "story": story} | _first(looks, words), blobs)
 
 
 def live_document(looks: Sequence[Look], words: bool | None = None) -> str:
     """The same as the server hands it out: thumbnails are in it, everything else is asked for."""
     check_runs(looks)
     blobs = {f"{number}/{name}": content for number, look in enumerate(looks) for name, content in first_bytes(look)}
-    facts = {"live": True, "words": _merged(looks, words), "largest_file": LARGEST_FILE}
-    return document(facts | {"looks": [about(look) for look in looks]}, blobs)
+    facts = {"live": True, "largest_file": LARGEST_FILE, "looks": [about(look) for look in looks]}
+    return document(facts | _first(looks, words), blobs)
 
 
-def _merged(looks: Sequence[Look], words: bool | None) -> bool:
-    """Whether words are shown first: as was asked, or where all looks have enough of them."""
-    return all(look.words for look in looks) if words is None else words
+def _first(looks: Sequence[Look], words: bool | None) -> dict[str, Any]:
+    """What kinds of attention are called, and whether words are shown first: as was asked, or where all looks have
+    enough of them."""
+    return {"titles": TITLES, "words": all(look.words for look in looks) if words is None else words}
 
 
 def check_runs(looks: Sequence[Look]) -> None:

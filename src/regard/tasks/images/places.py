@@ -22,10 +22,14 @@ class Places:
         self.given: list[Path] = []
         self._names = set[str]()
 
+    def check(self, several: bool) -> None:
+        """Refuse several images for one picture."""
+        if self.single and several:
+            raise InputError(f"{self.out}: one picture, and there are several images; name a folder")
+
     def next(self, name: str) -> Path:
         """That of one more image, by its name."""
-        if self.single and self.given:
-            raise InputError(f"{self.out}: one picture, and there are several images; name a folder")
+        self.check(several=bool(self.given))
         self.given.append(self.out if self.single else self.out / f"{self._free(name)}.png")
         return self.given[-1]
 

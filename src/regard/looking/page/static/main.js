@@ -121,6 +121,7 @@ function top() {
     ...told());
   document.getElementById("views").replaceChildren(...VIEWS.filter((view) => view.has(state.look)).map((view, place) =>
     button(view.title, () => page.go({ view: view.name }), { role: "tab", "aria-selected": String(view.name === state.view), "data-view": view.name, title: `key ${place + 1}` })));
+  foot();
 }
 
 // An example of the notes: what they say, what the numbers say, and what becomes of it.
@@ -128,7 +129,7 @@ function told() {
   const { story } = facts;
   if (!story) return [];
   const part = (who, text) => el("p", {}, el("span", { class: "who", text: who }), text);
-  return [el("section", { class: "story", "aria-label": story.title }, part(`the notes (${story.where})`, story.notes), part("the numbers", story.found), part("so they are", story.verdict))];
+  return [el("section", { class: "story", "aria-label": story.title }, part(`the notes (${story.where})`, story.notes), part("the numbers", story.found), part("verdict", story.verdict))];
 }
 
 function chooseTheme(name) {
@@ -166,12 +167,12 @@ function otherHead(by) {
 }
 
 function foot() {
+  const views = VIEWS.filter((view) => view.has(state.look)).length;
   const key = (name, text) => [el("kbd", { text: name }), ` ${text}   `];
-  document.getElementById("foot").replaceChildren(...[["1–5", "views"], [", .", "heads"], ["[ ]", "steps"], ["w", "words"], ["d", "dark"], ["← ↑ ↓ → ⏎", "in a map"]].flatMap(([name, text]) => key(name, text)));
+  document.getElementById("foot").replaceChildren(...[[views > 1 ? `1–${views}` : "1", "views"], [", .", "heads"], ["[ ]", "steps"], ["w", "words"], ["d", "dark"], ["← ↑ ↓ → ⏎", "in a map"]].flatMap(([name, text]) => key(name, text)));
 }
 
 firstTheme();
-foot();
 state = read();
 window.addEventListener("hashchange", () => { state = read(); draw(); });
 window.addEventListener("popstate", () => { state = read(); draw(); });

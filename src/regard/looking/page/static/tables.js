@@ -78,11 +78,15 @@ export function strongest(values, most) {
   return [...values.keys()].filter((place) => Math.abs(values[place]) > least).sort((one, two) => values[two] - values[one]).slice(0, most);
 }
 
+export function titleOfKind(kind) {
+  return facts.titles[kind] || kind;
+}
+
 export function titleOf(name) {
-  const [kind, layer, head] = name.split(".");
-  if (kind === "rollout") return `rollout of ${layer}`;
-  if (kind === "influence") return `influence of the ${layer} (gradient × input)`;
+  const [first, layer, head] = name.split("."), kind = titleOfKind(first);
+  if (first === "rollout") return `rollout of ${titleOfKind(layer)}`;
+  if (first === "influence") return `influence of the ${layer} (gradient × input)`;
   if (head !== undefined) return `${kind}, layer ${layer}, head ${head}`;
-  if (kind === "alignment") return kind;
+  if (first === "alignment") return kind;
   return layer !== undefined ? `${kind}, layer ${layer}, mean of its heads` : `${kind}, mean of all heads`;
 }

@@ -47,14 +47,15 @@ export function exactly(look, panel) {
   const { difference } = facts.looks[look], table = panel.table;
   if (/^influence/.test(panel.name)) return el("p", { class: "note", text: `By gradients, not by attention: of each row the shares of what counted. ${table.pooled ? `Each cell is the largest of ${table.stride[0]} × ${table.stride[1]}.` : ""}` });
   const pooled = table.pooled ? `Each cell is the largest of ${table.stride[0]} × ${table.stride[1]} weights. ` : "";
-  return el("p", { class: "note", text: `${pooled}Largest difference: watched from unwatched ${power(difference.watched)}, by these weights from the kernel's own ${power(difference.weights)}.` });
+  const worst = Math.max(difference.watched, difference.weights), why = `Watching changed the model's outputs by ${power(difference.watched)} at most; what these weights give differs from what the model computed by ${power(difference.weights)} at most.`;
+  return el("p", { class: "note", title: why, text: `${pooled}Weights exact to ${worst ? power(worst) : "the last bit"}.` });
 }
 
 function beside(page, written, step) {
   const { look } = page.state, one = written.steps[step - written.first], count = written.first + written.steps.length;
   const before = labelsOf(look, "outputs", false).slice(Math.max(0, step - 6), step).map((token) => visible(token)).join(" ");
   const pick = facts.live && facts.looks[look].retold ? (chosen) => force(page, step, chosen.id) : null;
-  const note = pick ? "Click a word to have it written instead; the model goes on from there." : "The chances of the next token, given what stands before.";
+  const note = pick ? "Click a word to have it written instead; the model goes on from there." : "How likely each token is here, given those before it.";
   return el("div", {}, el("div", { class: "card" },
     el("h2", { text: `Step ${step + 1} of ${count}` }),
     el("div", { class: "bar" },

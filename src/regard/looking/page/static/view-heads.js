@@ -4,13 +4,13 @@ import { button, choice, el, toggle, visible } from "./dom.js";
 import { figure, HeatMap, legend } from "./heatmap.js";
 import { colourOf, linesOf } from "./lines.js";
 import { act, facts, has, json, overview } from "./store.js";
-import { closer, difference, kindsOf, labelled, strongest, summed, titleOf } from "./tables.js";
+import { closer, difference, kindsOf, labelled, strongest, summed, titleOf, titleOfKind } from "./tables.js";
 import { exactly, saveButtons2 } from "./view-alignment.js";
 
 const ROLES = {
   first: "looks at the first token (a sink)", previous: "looks at the token before", next: "looks at the token behind", self: "looks at itself",
   induction: "looks at what stood behind an earlier occurrence", duplicate: "looks at the same token elsewhere", diagonal: "follows the diagonal",
-  punctuation: "looks at marks of punctuation", special: "looks at tokens that are no text, or no patch", row: "looks along its row of patches", column: "looks along its column of patches", local: "looks nearby", global: "looks far", broad: "looks at all alike", mixed: "no clear role",
+  punctuation: "looks at marks of punctuation", special: "looks at tokens that are no text, or no patch", row: "looks along its row of patches", column: "looks along its column of patches", local: "looks nearby", global: "looks far", broad: "looks at everything about equally", mixed: "no clear role",
 };
 
 const NONE = [], PAUSE = 600, MANY = 60;
@@ -100,10 +100,10 @@ function grid(page, kind, kinds, small, name, measured) {
   const sorts = [["layer", "by layer"], ["role", "by role"]];
   if (measured.some((one) => one.loss !== undefined)) sorts.push(["loss", "by loss without it"]);
   const bar = el("div", { class: "bar" },
-    kinds.length > 1 ? choice("kind", kinds.map((one) => [one, one]), kind, (one) => page.go({ head: `${one}.0.0`, rows: [], other: "" })) : null,
+    kinds.length > 1 ? choice("kind", kinds.map((one) => [one, titleOfKind(one)]), kind, (one) => page.go({ head: `${one}.0.0`, rows: [], other: "" })) : null,
     choice("sorted", sorts, by, (sort) => page.go({ sort })), el("span", { class: "gap" }),
     el("span", { class: "note", text: measured.length || !facts.live ? "" : "measuring roles …" }));
-  return el("div", { class: "card" }, el("h2", { text: `${cells.length} heads of ${kind}` }), bar, el("div", { class: cells.length > MANY ? "many" : "few" }, host));
+  return el("div", { class: "card" }, el("h2", { text: `${cells.length} ${cells.length === 1 ? "head" : "heads"} of ${titleOfKind(kind)}` }), bar, el("div", { class: cells.length > MANY ? "many" : "few" }, host));
 }
 
 function rank(measured, name) {
@@ -156,6 +156,7 @@ function large(page, shown, map, rows) {
 function aboutHead(page, name, measured) {
   const one = measured.find((head) => head.name === name), list = el("dl", { class: "facts" }), { look, off } = page.state;
   const add = (label, text) => list.append(el("dt", { text: label }), el("dd", { text }));
+  add("name", name);
   if (one) {
     add("role", `${one.role}: ${ROLES[one.role] || ""}`);
     for (const [score, value] of Object.entries(one.scores)) if (value !== null && (value > 0.05 || score === "entropy")) add(score, score === "entropy" ? `${value.toFixed(2)} bits` : score === "distance" ? `${value.toFixed(1)} ${facts.looks[look].image ? "patches" : "tokens"}` : value.toFixed(2));

@@ -62,7 +62,7 @@ function choices(page, { steps, first }, step) {
   return el("div", { class: "card" }, el("h2", { text: title }), said,
     el("div", { class: "bar" }, button("←", () => page.go({ step: step - 1 }), { disabled: step === first, "aria-label": "token before" }),
       button("→", () => page.go({ step: step + 1 }), { disabled: step === last, "aria-label": "next token" }),
-      live ? button("step", () => force(page, last, drawn(spread(steps[steps.length - 1], settings)).id), { "data-do": "step", title: "draw the next token by these chances" }) : null,
+      live ? button("step", () => force(page, last, drawn(spread(steps[steps.length - 1], settings)).id), { "data-do": "step", title: "draw the next token from these probabilities" }) : null,
       facts.looks[look].branches ? button("undo", () => undo(page), { "data-do": "undo" }) : null),
     list, el("div", { class: "bar", style: { flexDirection: "column", alignItems: "flex-start", marginTop: "12px", gap: "4px" } }, knobs),
     live ? el("p", { class: "note", text: "Click a token to branch off here; then so many more are written: " },
