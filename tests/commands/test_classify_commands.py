@@ -15,6 +15,7 @@ from small_images import CLASSES, drawn, put, recipe
 from spoken import refused, regard
 
 import regard as package
+from regard.datasets.images import ImageFolder
 from regard.errors import InputError
 from regard.training.train import training
 from regard.verbs import evaluate
@@ -215,7 +216,7 @@ def test_an_evaluation_leaves_tables_and_pictures(run: Path, tmp_path: Path) -> 
     assert done.code == 0, done.err
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {"confusion.png", "predictions.csv"}
     assert "accuracy" in done.out
-    assert "right when named" in done.out
+    assert "predicted class" in done.out
     table = json.loads(regard("evaluate", str(run), "--out", str(tmp_path / "out"), "--json").out)
     assert table["accuracy"] == evaluate(run).scores["accuracy"] > 80
     assert len(table["confusion"]) == 3
@@ -227,6 +228,26 @@ def test_runs_are_compared_and_other_images_are_scored(run: Path, photos: Path, 
     assert "6 images of photos\n" in done.out
     assert sum("accuracy" in line for line in done.lines) == 2
     refused(3, "no such folder or file", "evaluate", str(run), "--on", str(tmp_path / "gone"))
+
+
+def test_images_it_was_trained_on_are_recognised(run: Path, photos: Path, tmp_path: Path) -> None:
+    """Also a class of them, or the folder around; not images of another folder."""
+    own = run.parent / "data"
+    for on, learnt in ((own, True), (run.parent, True), (own / "..", True), (photos, False)):
+        scored = evaluate(run, on=on).scored
+        assert scored is not None
+        assert (scored.split, scored.learnt) == (None, learnt)
+    assert "images of data, which it was trained on" in evaluate(run, on=own).about
+
+
+def test_images_held_out_of_a_folder_are_not_those_it_was_trained_on(photos: Path, tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        shutil.copytree(photos, tmp_path / "all" / split)
+        put(tmp_path / "all" / split, 2, first=30 if split == "train" else 40)
+    data = ImageFolder(train=str(tmp_path / "all"))
+    for split, learnt in (("train", True), ("test", False)):
+        other = ImageFolder(train=str(tmp_path / "all" / split))
+        assert data.trains_on(other.origins("train")) == learnt
 
 
 def test_a_packed_run_classifies_without_its_images(run: Path, photos: Path, tmp_path: Path) -> None:

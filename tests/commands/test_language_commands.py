@@ -215,7 +215,9 @@ def test_what_is_scored_of_other_files_is_all_of_them_and_perhaps_learnt(run: st
         assert scored is not None
         assert (scored.whole, scored.learnt) == (True, learnt)
     said = regard("evaluate", run, "--on", str(own)).out
-    assert " ".join(said.split("answered by")[0].split()) == f"{len(TEXT) + 1:,} tokens of {own}, which it learnt from"
+    assert (
+        " ".join(said.split("answered by")[0].split()) == f"{len(TEXT) + 1:,} tokens of {own}, which it was trained on"
+    )
     assert f"tokens of the test split of {own}\n" in evaluate(run).about
     assert evaluate(run, on=other).about.startswith(f"601 tokens of {other}\nanswered by step")
 

@@ -179,6 +179,12 @@ def test_runs_are_evaluated_beside_each_other_and_otherwise_spoilt(run: Path, ph
     refused(2, "cannot be changed once a run is trained", "evaluate", str(run), "task.size=3")
 
 
+def test_images_it_was_trained_on_are_recognised(run: Path, photos: Path) -> None:
+    for on, learnt in ((run.parent / "data", True), (photos, False)):
+        scored = json.loads(regard("evaluate", str(run), "--on", str(on), "--out", "out", "--json").out)["scored"]
+        assert (scored["split"], scored["learnt"]) == (None, learnt)
+
+
 def test_there_is_nothing_to_look_at_and_what_to_do_instead(run: Path, photos: Path) -> None:
     image = str(photos / "up" / "70.png")
     refused(3, "regard restore RUN IMAGE --show x.png", "look", str(run), image)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from spoken import TOY, WORDS, Done, refused, regard
 
+from regard.errors import InputError
 from regard.run import Run
 from regard.tasks.translation import Translator
+from regard.verbs import evaluate
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +101,7 @@ def test_a_place_that_cannot_be_written_to_loses_no_score(trained: tuple[Path, D
 
 
 def test_links_in_a_run_are_replaced_and_never_followed(run: Path, tmp_path: Path) -> None:
-    names = ("translations.txt", "bleu-by-length.png", "evaluation.json")
+    names = ("translations.tsv", "bleu-by-length.png", "evaluation.json")
     for name in names:
         for link in (name, f"{name}.part"):
             (tmp_path / f"mine-{link}").write_text("mine")
@@ -133,7 +135,6 @@ def test_two_runs_may_follow_one_flag(run: Path, trained: tuple[Path, Done], oth
 
 
 def test_runs_of_other_tasks_are_refused(run: Path, other: Path) -> None:
-    from regard.errors import InputError
     from regard.trained import open_run
     from regard.verbs import compare
 
@@ -155,7 +156,7 @@ def test_scores_have_the_same_digits_everywhere(run: Path) -> None:
     digits = {
         len(row[-1].partition(".")[2]) for row in rows if row and row[0] in ("BLEU", "chrF") and row[-1][0].isdigit()
     }
-    digits |= {len(cell.partition(".")[2]) for row in rows if row[:1] == ["1–10"] for cell in row[2:4]}
+    digits |= {len(cell.partition(".")[2]) for row in rows if row[:1] == ["1–10"] for cell in row[2:4] if cell != "–"}
     assert digits == {2}
 
 
@@ -183,6 +184,36 @@ def test_keys_of_decoding_are_heard(run: Path, monkeypatch: pytest.MonkeyPatch) 
         assert regard(*verb, *longer).code == 0
     assert type(seen[0]).__name__ == "Greedy"
     assert [(one.beam_size, one.length_penalty) for one in seen[1:]] == [(3, 0.25)] * 2
+
+
+def test_data_it_was_trained_on_are_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [f"a {one}\t{one} a\n" for one in "abcdefghijklmnopqrstuvwxyz"]
+    Path("mine.tsv").write_text("".join(lines[:20]))
+    Path("other.tsv").write_text("".join(lines[20:]))
+    Path("link.tsv").symlink_to("mine.tsv")
+    words = [word for word in WORDS if word not in TOY]
+    assert regard("train", *words, "data.train=mine.tsv", "training.steps=1", "--out", "run").code == 0
+    for name, learnt in (("mine.tsv", True), ("link.tsv", True), ("other.tsv", False)):
+        done = regard("evaluate", "run", "--on", name)
+        assert ("which it was trained on" in done.lines[0]) == learnt
+        found = json.loads(regard("evaluate", "run", "--on", name, "--json").out)["scored"]
+        assert (found["split"], found["learnt"]) == (None, learnt)
+        scored = evaluate("run", on=name).scored
+        assert scored is not None
+        assert (scored.split, scored.learnt) == (None, learnt)
+    kept = [(one["split"], one["learnt"]) for one in Run.open(Path("run")).scores()]
+    assert kept == [(None, False), (None, True), (None, True)]
+    assert regard("runs", "show", "run").out.count("(trained on)") == 2
+    trained = evaluate("run", split="train").scored
+    assert trained is not None
+    assert (trained.split, trained.learnt) == ("train", True)
+    with pytest.raises(InputError, match="other files are scored whole"):
+        evaluate("run", on="other.tsv", split="valid")
+    Path("mine.tsv").rename("moved.tsv")
+    gone = evaluate("run", on="moved.tsv").scored
+    assert gone is not None
+    assert gone.learnt is None
 
 
 def test_data_that_changed_since_are_said(tmp_path: Path) -> None:

@@ -142,7 +142,8 @@ def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
     }
     rows |= {f"{split} data": said for split, said in data_lines(facts).items()}
     for number, one in enumerate(facts["evaluations"][:5], 1):
-        how = " ".join([one.get("on") or f"its {one.get('split')} data", *one.get("how", [])])
+        on = one.get("on") or f"its {one.get('split')} data"
+        how = " ".join([f"{on} (trained on)" if one.get("learnt") else on, *one.get("how", [])])
         rows[f"scores ({number})"] = f"on {how}, step {one.get('step')}: {score_line(one.get('scores'))}"
     if facts["from"]:
         rows["begun from"] = f"{facts['from'].get('run')}, step {facts['from'].get('step')}"

@@ -58,6 +58,14 @@ class Data(ABC, Generic[Row]):
         """The names of the files a split is read from, as people know them."""
         return []
 
+    def origins(self, split: Split) -> set[str]:
+        """Where the rows of a split come from: resolved paths of files, or of images in them; none of built-in data."""
+        return set()
+
+    def trains_on(self, origins: set[str]) -> bool | None:
+        """Whether the training split has rows from one of these files; None if that cannot be known."""
+        return not origins.isdisjoint(self.origins("train"))
+
     def called(self, split: Split) -> str:
         """What people know the rows of a split by: their files, or what makes them."""
         files = self.files(split)

@@ -68,7 +68,8 @@ def _recipe(table: dict[str, Any], facts: dict[str, Any]) -> str:
 
 def _row(one: dict[str, Any]) -> str:
     how = " ".join(one.get("how", [])) or "as the recipe says"
-    return f"| {one.get('on') or one.get('split')} | {how} | {_scores(one.get('scores'))} |"
+    learnt = " (trained on)" if one.get("learnt") else ""
+    return f"| {one.get('on') or one.get('split')}{learnt} | {how} | {_scores(one.get('scores'))} |"
 
 
 def _scores(scores: Any) -> str:

@@ -42,6 +42,7 @@ def pack(source: Run, out: str | Path, uses: tuple[str, str], listener: Listener
                 on=one.get("on", ""),
                 split=one.get("split", ""),
                 how=one.get("how", []),
+                learnt=one.get("learnt"),
             )
         write(folder / CARD, card(made, best.step, uses).encode(errors="replace"))
     return made

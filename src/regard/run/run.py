@@ -200,14 +200,22 @@ class Run:
         history.rewind(self.folder, step)
 
     def keep_scores(
-        self, figures: Mapping[str, Any], *, step: int, on: str = "", split: str = "test", how: Sequence[str] = ()
+        self,
+        figures: Mapping[str, Any],
+        *,
+        step: int,
+        on: str = "",
+        split: str | None = "test",
+        how: Sequence[str] = (),
+        learnt: bool | None = False,
     ) -> bool:
         """Keep an evaluation in the run, in evaluation.json: the figures of step `step` on other data (`on`) or on a
-        split of its own, answered with the overrides `how`. False where the run cannot be written to."""
-        return scores.keep(self.folder, scores.entry(figures, step, on, split, how))
+        split of its own, answered with the overrides `how`; `learnt` says whether it was trained on these data. False
+        where the run cannot be written to."""
+        return scores.keep(self.folder, scores.entry(figures, step, on, split, how, learnt))
 
     def scores(self) -> list[dict[str, Any]]:
-        """The evaluations that were kept, the newest first: on, split, how, step, when, scores."""
+        """The evaluations that were kept, the newest first: on, split, learnt, how, step, when, scores."""
         return scores.kept(self.folder)
 
     @property

@@ -43,11 +43,15 @@ def _is_entry(one: Any) -> bool:
     if not isinstance(one, dict) or not isinstance(one.get("scores"), dict) or not isinstance(one.get("how"), list):
         return False
     numbers = [value for value in one["scores"].values() if isinstance(value, int | float)]
-    texts = [*one["how"], one.get("on"), one.get("split")]
+    texts = [*one["how"], one.get("on"), one.get("split") or ""]
     return all(isinstance(text, str) for text in texts) and all(abs(number) < LARGEST for number in numbers)
 
 
-def entry(scores: Mapping[str, Any], step: int, on: str, split: str, how: Sequence[str]) -> dict[str, Any]:
-    """An evaluation as it is kept: what was scored, how it answered, the figures, and when."""
+def entry(
+    scores: Mapping[str, Any], step: int, on: str, split: str | None, how: Sequence[str], learnt: bool | None
+) -> dict[str, Any]:
+    """An evaluation as it is kept: what was scored and whether it was trained on that, how it answered, the figures,
+    and when. Other files (`on`) have no split."""
     when = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-    return {"on": on, "split": split, "how": list(how), "step": step, "when": when, "scores": dict(scores)}
+    about = {"on": on, "split": split, "learnt": learnt, "how": list(how), "step": step}
+    return about | {"when": when, "scores": dict(scores)}

@@ -1,10 +1,11 @@
 """How good a model is: figures, what they are about, and how people see them."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from regard.datasets.data import Split
@@ -13,6 +14,8 @@ from regard.listener import Listener
 from regard.markup import block, said, table
 
 E = TypeVar("E", bound="Evaluation")
+WORD = re.compile(r"\W+")
+LONGEST = 40  # letters of the name of data in that of a file
 
 
 @dataclass(frozen=True)
@@ -35,19 +38,35 @@ class Scored:
     """What figures are about: which split of which data, after how many steps, and how it was answered."""
 
     data: str
-    split: Split
+    split: Split | None
+    """None for other files, all of which are scored."""
     step: int
     how: str
     data_hash: str
-    whole: bool = False
-    """Whether that is all of the files that were named, and no split of a run's own data."""
-    learnt: bool = False
-    """Whether some of these files are among those that it learnt from."""
+    learnt: bool | None = False
+    """Whether some of these files are among those it was trained on; None if that is unknown."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether that is all of the files that were named, and no split of a run's own data."""
+        return self.split is None
+
+    @property
+    def named(self) -> str:
+        """The data in words, and whether it was trained on them."""
+        named = self.data if self.split is None else f"the {self.split} split of {self.data}"
+        return named + (", which it was trained on" if self.learnt else "")
+
+    @property
+    def suffix(self) -> str:
+        """What tells files about other data from those about a split of its own: `-mine-tsv-3fa9c1`."""
+        if self.split is not None:
+            return ""
+        first = PurePath(self.data.partition(" (")[0].partition(", ")[0]).name
+        return f"-{WORD.sub('-', first).strip('-')[:LONGEST]}-{self.data_hash[:6]}"
 
     def __str__(self) -> str:
-        named = self.data if self.whole else f"the {self.split} split of {self.data}"
-        learnt = ", which it learnt from" if self.learnt else ""
-        return f"{named}{learnt}\nanswered by step {self.step:,}: {self.how}"
+        return f"{self.named}\nanswered by step {self.step:,}: {self.how}"
 
 
 class Evaluation(ABC):
@@ -70,6 +89,22 @@ class Evaluation(ABC):
     def about(self) -> str:
         """What was scored, as a sentence."""
         return "" if self.scored is None else " of ".join(one for one in (self.size, str(self.scored)) if one)
+
+    @property
+    def subject(self) -> str:
+        """How much of which data was scored: the heading of a picture."""
+        return self.about.partition("\n")[0]
+
+    @property
+    def data(self) -> str:
+        """The data that were scored, in words."""
+        return "" if self.scored is None else self.scored.named
+
+    def file(self, name: str) -> str:
+        """The name of a file about these scores; of other data than a run's own it has their name in it, so that
+        `translations.tsv` always is about the run's own test data."""
+        path = PurePath(name)
+        return name if self.scored is None else f"{path.stem}{self.scored.suffix}{path.suffix}"
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:

@@ -184,9 +184,13 @@ class Task(ABC):
         said = f"{named}: the data of this task ({kind}) come from no files, so no others can be named; "
         raise InputError(said, call="leave out on=…", flag="leave out --on")
 
-    def learnt_from(self, data: Data[Any]) -> bool:
-        """Whether what `data_from` gave is of files that were learnt from, as far as their names tell."""
-        return False
+    def learnt_from(self, data: Data[Any]) -> bool | None:
+        """Whether files that `data_from` gave are among those it was trained on, by their paths; None if that cannot be
+        known, since the training data are not here."""
+        try:
+            return self.data.trains_on(data.origins("test"))
+        except (InputError, OSError):
+            return None
 
     def check(self, model: Any) -> None:  # noqa: B027  (most have nothing to refuse)
         """Refuse, before a run is made, a model that cannot learn these data."""

@@ -33,6 +33,8 @@ def evaluate(
         raise InputError(f"on: wanted the name of files, given {named(on)}")
     if split is not None and split not in get_args(Split):
         raise InputError(f"split: wanted {', '.join(get_args(Split))}, given {split!r}")
+    if split is not None and on:
+        raise InputError("split: other files are scored whole; leave out split=… or on=…")
     trained = opened(run, *overrides, beam=beam, device=device, int8=int8, listener=listener)
     data, chosen = _examined(trained, str(on), split, trained if like is None else opened(like))
     if data is trained.task.data and data.fingerprint() != trained.run.facts.get("data"):
@@ -42,10 +44,14 @@ def evaluate(
     if found is None:
         raise KeyboardInterrupt
     how = trained.task.manner(trained.answerer) + (", int8" if trained.int8 else "")
-    learnt = bool(on) and trained.task.learnt_from(data)
-    return found.of(
-        Scored(data.called(chosen), chosen, trained.step, how, data.fingerprint(), whole=bool(on), learnt=learnt)
-    )
+    if on:
+        learnt = trained.task.learnt_from(data)
+    elif data.fingerprint() == trained.run.facts.get("data"):
+        learnt = chosen == "train"
+    else:
+        learnt = None  # data of another run, or changed since
+    scored = Scored(data.called(chosen), None if on else chosen, trained.step, how, data.fingerprint(), learnt)
+    return found.of(scored)
 
 
 def _examined(trained: Trained, on: str, split: Split | None, like: Trained) -> tuple[Data[object], Split]:

@@ -270,9 +270,9 @@ def test_files_that_are_learnt_are_known_and_those_held_out_are_not(tmp_path: Pa
     assert 0 < len(learnt) < 40
     for number in range(40):
         for folder in (tmp_path, tmp_path / ".." / tmp_path.name):
-            assert data.learns([str(folder / f"{number}.txt")]) == (f"text {number}" in learnt)
-    assert not data.learns([str(tmp_path / "other.txt")])
-    assert not TextFiles(train=str(tmp_path / "gone.txt")).learns([str(tmp_path / "gone.txt")])
-    assert not TextFiles(train="").learns([str(tmp_path / "1.txt")])
+            one = TextFiles(train=str(folder / f"{number}.txt")).origins("train")
+            assert data.trains_on(one) == (f"text {number}" in learnt)
+    assert not data.trains_on({str(tmp_path / "other.txt")})
+    assert TextFiles(train="").trains_on({str(tmp_path / "1.txt")}) is None
     blank = put(tmp_path / "blank.txt", " \n\n")
-    assert not TextFiles(train=blank, documents="line", valid_share=0.0).learns([blank])
+    assert not TextFiles(train=blank, documents="line", valid_share=0.0).trains_on({str(Path(blank).resolve())})

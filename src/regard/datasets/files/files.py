@@ -1,5 +1,6 @@
 """Sentence pairs from the user's own files: parallel ones, TSV, CSV or JSONL, plain or packed, one or many."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
@@ -192,6 +193,9 @@ class Files(Pairs):
     def files(self, split: Split) -> list[str]:
         """Those of the training files, where a split is held out of them."""
         return self._corpus(split if self.named[split] else "train").names
+
+    def origins(self, split: Split) -> set[str]:
+        return set(map(os.path.realpath, self._corpus(split if self.named[split] else "train").files))
 
     def identity(self) -> list[Any]:
         corpora = [self._find(split) for split in SPLITS if self.named[split]]

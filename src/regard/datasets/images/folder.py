@@ -1,5 +1,6 @@
 """Images from the user's own files."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -145,6 +146,18 @@ class ImageFolder(Images):
 
     def files(self, split: Split) -> list[str]:
         return [source.path.name for source in self._album(split).sources]
+
+    def origins(self, split: Split) -> set[str]:
+        album = self._album(split)
+        return {album.source(entry).origin(entry) for entry in self._dealer.kept(split)}
+
+    def trains_on(self, origins: set[str]) -> bool | None:
+        # Which images are held out is known only once all have been read: not worth it for images from elsewhere.
+        sources = find(self.named["train"], *self.columns, self.keys["train"])
+        roots = tuple(os.path.join(os.path.realpath(source.root), "") for source in sources)
+        if not any(origin.startswith(roots) for origin in origins):
+            return False
+        return super().trains_on(origins)
 
     def identity(self) -> list[Any]:
         contents = [self._album(split).identity for split in SPLITS]

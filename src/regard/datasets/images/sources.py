@@ -60,6 +60,15 @@ class Source(ABC):
     def contents(self, wanted: Iterable[Entry]) -> Iterator[Content]:
         """What is in some of the images, in the order of `entries`, or why that cannot be read."""
 
+    @property
+    def root(self) -> Path:
+        """The folder or archive below which its images have their names."""
+        return self.path
+
+    def origin(self, entry: Entry) -> str:
+        """The resolved path of an image; one in an archive stands below the archive."""
+        return os.path.realpath(self.root / entry.name)
+
     def state(self) -> Any:
         """Something that changes when the files do, and is quick to have."""
         return stamp(self.path)

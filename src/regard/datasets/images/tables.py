@@ -34,6 +34,10 @@ class FileTable(Source):
     def is_table(self) -> bool:
         return True
 
+    @property
+    def root(self) -> Path:
+        return self.path.parent
+
     def entries(self) -> Iterator[Entry]:
         table = (Tsv if self.path.suffix.lower() == ".tsv" else Csv)(self.path, ("file", "label"))
         first = next((cells for _, cells in islice(table.records(), FIRST) if isinstance(cells, list)), [])

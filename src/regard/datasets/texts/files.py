@@ -1,5 +1,6 @@
 """Texts from the user's own files."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
@@ -202,15 +203,15 @@ class TextFiles(Documents):
         chosen: Split = split if self.named[split] else "train"
         return [str(source.file) for source in self._sources(chosen)] if self.named[chosen] else []
 
-    def learns(self, files: Iterable[str]) -> bool:
-        """Whether something in one of these files is learnt, and not held out; what is gone is not known to be."""
-        wanted = {Path(file).resolve() for file in files}
-        try:
-            mine = [source for source in self._sources("train") if source.file.resolve() in wanted]
-            found = (one for source in mine for one in source.documents() if not one.bad)
-            return any(self._ends or self._side(one) == "train" for one in found)
-        except InputError:
-            return False
+    def origins(self, split: Split) -> set[str]:
+        return set(map(os.path.realpath, self.files(split)))
+
+    def trains_on(self, origins: set[str]) -> bool | None:
+        if not self.named["train"]:
+            return None
+        mine = (source for source in self._sources("train") if os.path.realpath(source.file) in origins)
+        documents = (one for source in mine for one in source.documents() if not one.bad)
+        return any(self._ends or self._side(one) == "train" for one in documents)
 
     def identity(self) -> list[Any]:
         named = [split for split in SPLITS if self.named[split]]

@@ -324,6 +324,3 @@ class Language(Task):
         other = TextFiles(train=named, test=named, text=text)
         other.keys["test"] = "on"
         return other
-
-    def learnt_from(self, data: Data[Any]) -> bool:
-        return isinstance(self.data, TextFiles) and self.data.learns(data.files("test"))
