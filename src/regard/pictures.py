@@ -51,6 +51,11 @@ def left_to_right(line: str) -> str:
     return MARK + line.replace("→", f"{MARK}→{MARK}")
 
 
+def short(text: str, most: int) -> str:
+    """Text as a picture has room for it: names of runs, classes and data may have hundreds of letters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def canvas(width: float, height: float) -> "tuple[Figure, Axes]":
     """An empty picture, in inches."""
     figure, (axes,) = panels(width, height, 1)

@@ -75,7 +75,7 @@ def links() -> dict[str, Spoil]:
         "log.jsonl.part": "file.txt",
         "best.part": "file.txt",
         "run.json.part": "left.part",
-        "translations.txt": "file.txt",
+        "translations.tsv": "file.txt",
         "bleu-by-length.png": "file.txt",
         "curve.png": "file.txt",
         "README.md": "file.txt",

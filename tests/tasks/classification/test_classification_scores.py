@@ -111,16 +111,22 @@ def test_classes_and_confusions_are_counted() -> None:
 def test_people_see_tables_and_machines_all_figures() -> None:
     found = scores([0, 1, 2, 2], [0, 1, 2, 1], [0.5, 0.7, 0.7, 0.9])
     told = str(found)
-    for said in ("75.00 %", "± 21.65", "class 2", "50.0 %", "calibration error", "was taken for"):
+    for said in (
+        "75.00 %",
+        "± 21.65: of these test images, not over trainings",
+        "recall",
+        "precision",
+        "predicted class",
+    ):
         assert said in told
-    assert found.tables()[0].rows[-1][2] == "it is 70.0 % sure on average, and right in 75.0 %"
+    assert found.tables()[0].rows[-1][2] == "mean confidence 70.0 %, accuracy 75.0 %"
     assert [row[0] for row in found.tables()[1].rows] == ["class 2", "class 1", "class 0"]  # the hardest first
     facts = found.facts()
     assert facts["confusion"] == found.confusion.tolist()
     assert [one["name"] for one in facts["by_class"]] == ["class 0", "class 1", "class 2"]
     rows = list(csv.reader(io.StringIO(found.files()["predictions.csv"].decode())))
-    assert rows[0] == ["image", "class", "named", "probability"]
-    assert rows[4] == ["3.png", "class 2", "class 1", "0.9000"]
+    assert rows[0] == ["image", "class", "predicted", "probability", "data"]
+    assert rows[4] == ["3.png", "class 2", "class 1", "0.9000", ""]
     beside = found.beside({"a": found, "b": found})
     assert beside is not None
     assert beside.rows[0] == ("accuracy", "75.00 %", "75.00 %")
@@ -148,7 +154,7 @@ def test_a_picture_has_what_it_is_in_rows_and_what_was_named_in_columns(
     axes = drawn[0].axes[0]
     np.testing.assert_allclose(np.asarray(axes.images[0].get_array()), [[1 / 3, 2 / 3], [0, 1]])
     assert {(one.get_position(), one.get_text()) for one in axes.texts} == {((0, 0), "1"), ((1, 0), "2"), ((1, 1), "1")}
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("named", "is")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted class", "true class")
 
 
 def test_pictures_are_drawn_of_what_is_confused_and_of_the_worst(tmp_path: Path) -> None:

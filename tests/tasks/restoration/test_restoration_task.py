@@ -147,9 +147,9 @@ def test_scores_are_told_drawn_and_kept(images: Path, tmp_path: Path) -> None:
     json.dumps(found.facts())
     assert "PSNR" in str(found)
     rows = [line.split(",") for line in found.files()["restored.csv"].decode().splitlines()]
-    assert rows[0] == ["image", "psnr_corrupted", "psnr", "ssim_corrupted", "ssim"]
+    assert rows[0] == ["image", "psnr_corrupted", "psnr", "ssim_corrupted", "ssim", "data"]
     columns = (found.before.psnr, found.after.psnr, found.before.ssim, found.after.ssim)
-    assert rows[1:] == [[name, *(f"{one[n]:.4f}" for one in columns)] for n, name in enumerate(found.names)]
+    assert rows[1:] == [[name, *(f"{one[n]:.4f}" for one in columns), ""] for n, name in enumerate(found.names)]
     figures = list(zip(found.before.psnr.tolist(), found.after.psnr.tolist(), strict=True))
     assert found.worse == pytest.approx(100 * np.mean([after < before for before, after in figures]))
     assert 0 < found.worse != 50  # or nothing would be shown

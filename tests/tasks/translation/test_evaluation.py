@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 from heard import Heard
+from matplotlib.figure import Figure
 from tiny import TOY, ordered, prepared, seq2seq
 from torch import Tensor
 
 from regard.decoding.sample import Greedy
 from regard.model.assembly import Seq2Seq
 from regard.model.memory import Memory
+from regard.tasks.evaluation import Scored
 from regard.tasks.task import Exam
 from regard.tasks.translation import Translated, Translation, Translator
 from regard.tasks.translation import task as module
@@ -210,6 +212,93 @@ def test_bleu_is_cut_as_the_target_language_asks(target: str, tokenizer: str, tm
     assert any(f"tok:{tokenizer}" in note for note in found.notes())
 
 
+def judged(sources: list[str], texts: list[str], references: list[str]) -> TranslationScores:
+    """As `evaluate` holds them."""
+    found = score(texts, references)
+    return TranslationScores(
+        scores={"bleu": found.bleu},
+        pairs=len(sources),
+        loss=1.0,
+        loss_pairs=len(sources),
+        perplexity=2.7,
+        bits_per_byte=1.0,
+        bleu=found.bleu,
+        chrf=found.chrf,
+        bleu_lowercase=found.bleu_lowercase,
+        exact=0.0,
+        signatures=found.signatures,
+        vocabulary="",
+        by_length=by_length(sources, texts, references),
+        seconds=1.0,
+        sources=sources,
+        translations=texts,
+        references=references,
+    )
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """What is drawn, unwritten."""
+    drawn: list[Figure] = []
+
+    def kept(figure: Figure, path: Path, *_: object) -> Path:
+        drawn.append(figure)
+        return path
+
+    monkeypatch.setattr("regard.tasks.translation.lengths.write", kept)
+    return drawn
+
+
+def test_bins_without_bleu_and_bins_of_few_pairs_are_marked(figures: list[Figure], tmp_path: Path) -> None:
+    short, long = ["drei", "drei"], ["dreihundertdreiunddreissig", "three hundred and thirty-three"]
+    pairs = [short] * 30 + [long] * 5
+    found = judged(*map(list, zip(*([source, text, text] for source, text in pairs), strict=True)))
+    rows = found.tables()[1].rows
+    assert [row[:3] for row in rows] == [("1–10", "30", "–"), ("21–30", "5", "100.00")]
+    assert rows[1][4] == "░" * 25
+    assert any(note.startswith("░ fewer than 20 pairs") for note in found.notes())
+    assert any(note.startswith("– most references have fewer than the 4 tokens") for note in found.notes())
+    table = found.beside({"a": found, "b": found})
+    assert table is not None
+    assert [row for row in table.rows if row[0].startswith("BLEU, 1–10")] == [("BLEU, 1–10 letters", "–", "–")]
+    assert ("BLEU, 21–30 letters ░", "100.00", "100.00") in table.rows
+    found.of(Scored("mine.tsv (de → en)", None, 7, "greedy", "3fa9c1ff")).draw(tmp_path)
+    (figure,) = figures
+    assert figure.get_suptitle() == "35 pairs of mine.tsv (de → en)"
+    points = {
+        tuple(line.get_ydata()): line.get_fillstyle() for line in figure.axes[0].lines if line.get_marker() == "o"
+    }
+    assert {tuple(map(round, values)): style for values, style in points.items()} == {(): "full", (100,): "none"}
+
+
+def test_chrf_is_drawn_where_all_references_are_too_short_for_bleu(figures: list[Figure], tmp_path: Path) -> None:
+    numbers = [str(number) for number in range(30)]
+    judged(numbers, numbers, numbers).draw(tmp_path)
+    assert (figures[0].axes[0].get_ylabel(), list(figures[0].axes[0].lines[1].get_ydata())) == ("chrF", [100.0])
+
+
+def test_an_exact_match_is_exact_in_case_too(
+    task: Translation, model: Seq2Seq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.tsv").write_text("a b\tA b\n" * 4)
+    answers = ["a b", "A b", "A  b", "A b "]
+    monkeypatch.setattr(Translator, "stream", lambda *_: enumerate(Translated("", [one], [0.0]) for one in answers))
+    found = task.evaluate(task.answerer(model), Exam(task.data_from(str(tmp_path / "mine.tsv")), "test"))
+    assert found is not None
+    assert found.exact == 0.25
+
+
+def test_files_of_other_data_have_their_name(tmp_path: Path) -> None:
+    found = judged(["a"], ["b"], ["=1+\t2"])
+    own = Scored("a.tsv (de → en)", "test", 7, "greedy", "0123456789")
+    other = Scored("/far/away/nëws 2017.tsv, b.tsv and 3 more (de → en)", None, 7, "greedy", "3fa9c1ff", learnt=True)
+    assert list(found.files()) == list(found.of(own).files()) == ["translations.tsv"]
+    assert list(found.of(other).files()) == ["translations-nëws-2017-tsv-3fa9c1.tsv"]
+    (content,) = found.of(other).files().values()
+    assert content.decode().splitlines()[1].endswith(f"{other.data}, which it was trained on")
+    assert len(content.decode().splitlines()[1].split("\t")) == 5
+
+
 def test_runs_stand_side_by_side(task: Translation, model: Seq2Seq) -> None:
     one, other = full(task, model), full(task, seq2seq("recurrent", len(task.tokenizers.target), ends=4.0))
     table = one.beside({"one": one, "other": other})
@@ -217,7 +306,11 @@ def test_runs_stand_side_by_side(task: Translation, model: Seq2Seq) -> None:
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["chrF"] == (f"{one.chrf:.2f}", f"{other.chrf:.2f}")
     assert one.chrf != other.chrf
-    assert rows["BLEU, 1–10 letters"] == (f"{one.by_length[0].bleu:.2f}", f"{other.by_length[0].bleu:.2f}")
-    assert one.files()["translations.txt"].decode().splitlines() == one.translations
+    assert rows["BLEU, 1–10 letters ░"] == tuple(each.tables()[1].rows[0][2] for each in (one, other))
+    head, *rows = (line.split("\t") for line in one.files()["translations.tsv"].decode().splitlines())
+    assert head == ["chrf", "source", "reference", "translation", "data"]
+    assert [row[1:4] for row in rows] == list(
+        map(list, zip(one.sources, one.references, one.translations, strict=True))
+    )
     assert not {"sources", "translations", "references"} & set(one.facts())
     assert TOY["valid"] == one.facts()["pairs"]

@@ -17,6 +17,7 @@ from regard.pictures import picture_in
 from regard.tasks.classification.pictures import Mistake, draw_confusion, mistakes_sheet
 from regard.tasks.evaluation import Evaluation, Table
 
+ERROR_OF = "of these test images, not over trainings"
 TOP = 5  # classes that are named, of which one is to be right
 SHOWN = 12  # classes, and pairs of classes, that a table has
 WIDEST, DRAWN = 100, 1_000  # classes whose confusions are told to machines, and drawn
@@ -24,7 +25,8 @@ WIDEST, DRAWN = 100, 1_000  # classes whose confusions are told to machines, and
 
 @dataclass(frozen=True)
 class ClassScores:
-    """One class: its images, the share of them that was found (recall), and of all so named the share that is right."""
+    """One class: its images, the share of them that was recognised (recall), and the share of predictions of this class
+    that are right (precision)."""
 
     name: str
     count: int
@@ -36,7 +38,8 @@ class ClassScores:
 class ClassificationScores(Evaluation):
     """How good a classifier is on images it has not seen, in per cent.
 
-    The calibration error is the mean distance between how sure it is and how often it is right, in fifteen bins.
+    The calibration error is the mean distance between confidence (the probability of the predicted class) and accuracy,
+    in fifteen bins.
     """
 
     scores: dict[str, float]
@@ -59,7 +62,7 @@ class ClassificationScores(Evaluation):
 
     @property
     def confusion(self) -> NDArray[np.int64]:
-        """How often each class (rows) was taken for each (columns)."""
+        """How often each class (rows) was predicted as each (columns)."""
         count = len(self.classes)
         return np.bincount(self.labels * count + self.answers, minlength=count**2).reshape(count, count)
 
@@ -77,7 +80,7 @@ class ClassificationScores(Evaluation):
 
     @property
     def confused(self) -> list[tuple[str, str, int]]:
-        """Pairs of classes, the right one and the one it named, the most frequent first."""
+        """Pairs of a true class and another that was predicted, the most frequent first."""
         wrong = self.labels != self.answers
         pairs = Counter(zip(self.labels[wrong].tolist(), self.answers[wrong].tolist(), strict=True))
         return [(self.classes[one], self.classes[other], count) for (one, other), count in pairs.most_common(SHOWN)]
@@ -95,30 +98,31 @@ class ClassificationScores(Evaluation):
         speed = f"{self.images / max(self.seconds, 1e-9):,.0f} images/s"
         rows = [
             ("images", f"{self.images:,}", speed),
-            ("accuracy", f"{self.accuracy:.2f} %", f"± {self.error:.2f} by chance of the draw"),
-            *([("among the top 5", f"{self.top5:.2f} %", "")] if len(self.classes) > TOP else []),
+            ("accuracy", f"{self.accuracy:.2f} %", f"standard error ± {self.error:.2f}: {ERROR_OF}"),
+            *([("top-5 accuracy", f"{self.top5:.2f} %", "")] if len(self.classes) > TOP else []),
             ("loss", figure("loss", self.loss), ""),
             ("calibration error", f"{self.calibration_error:.2f} %", self._sure()),
         ]
         worst = sorted(self.by_class, key=lambda one: (one.recall, one.precision))[:SHOWN]
         classes = [(one.name, f"{one.count:,}", f"{one.recall:.1f} %", f"{one.precision:.1f} %") for one in worst]
         pairs = [(one, other, f"{count:,}") for one, other, count in self.confused]
-        heads = ("class", " images", " found", " right when named")
+        heads = ("class", " images", " recall", " precision")
         return [
             Table(("", " ", ""), list[tuple[str, ...]](rows)),
             Table(heads, list[tuple[str, ...]](classes)),
-            Table(("is", "was taken for", " times"), list[tuple[str, ...]](pairs)),
+            Table(("true class", "predicted class", " times"), list[tuple[str, ...]](pairs)),
         ]
 
     @property
     def error(self) -> float:
-        """The standard error of the accuracy, for so many images."""
+        """The standard error of the accuracy of this one training, from the number of images: how much it would vary
+        with other test images, not from one training to another."""
         share = self.accuracy / 100
         return float(100 * (share * (1 - share) / max(1, self.images)) ** 0.5)
 
     def _sure(self) -> str:
         sure = 100 * float(self.probabilities.mean()) if len(self.probabilities) else 0.0
-        return f"it is {sure:.1f} % sure on average, and right in {self.accuracy:.1f} %"
+        return f"mean confidence {sure:.1f} %, accuracy {self.accuracy:.1f} %"
 
     def notes(self) -> list[str]:
         there = len(self.by_class)
@@ -130,22 +134,23 @@ class ClassificationScores(Evaluation):
         found = [one for one in others.values() if isinstance(one, ClassificationScores)]
         rows = [
             ("accuracy", *(f"{one.accuracy:.2f} %" for one in found)),
-            ("among the top 5", *(f"{one.top5:.2f} %" for one in found)),
+            ("top-5 accuracy", *(f"{one.top5:.2f} %" for one in found)),
             ("loss", *(figure("loss", one.loss) for one in found)),
             ("calibration error", *(f"{one.calibration_error:.2f} %" for one in found)),
         ]
         return Table(("", *(f" {name}" for name in others)), list[tuple[str, ...]](rows))
 
     def files(self) -> dict[str, bytes]:
-        made = {"predictions.csv": self._predictions()}
-        return made | ({"mistakes.png": mistakes_sheet(self.mistakes)} if self.mistakes else {})
+        made = {self.file("predictions.csv"): self._predictions()}
+        drawn = {self.file("mistakes.png"): mistakes_sheet(self.mistakes, self.subject)} if self.mistakes else {}
+        return made | drawn
 
     def _predictions(self) -> bytes:
         text = StringIO()
         table = csv.writer(text, lineterminator="\n")
-        table.writerow(("image", "class", "named", "probability"))
+        table.writerow(("image", "class", "predicted", "probability", "data"))
         for name, label, answer, chance in zip(self.names, self.labels, self.answers, self.probabilities, strict=True):
-            table.writerow((name, self.classes[label], self.classes[answer], f"{chance:.4f}"))
+            table.writerow((name, self.classes[label], self.classes[answer], f"{chance:.4f}", self.data))
         return text.getvalue().encode("utf-8", "replace")
 
     def draw(
@@ -155,4 +160,5 @@ class ClassificationScores(Evaluation):
         if not self.images or len(self.classes) > DRAWN:
             return None
         found = {name: one.confusion for name, one in shown.items() if isinstance(one, ClassificationScores)}
-        return draw_confusion(found, self.classes, picture_in(path, "confusion.png"), listener)
+        path = picture_in(path, self.file("confusion.png"))
+        return draw_confusion(found, self.classes, path, listener, self.subject)

@@ -1,4 +1,4 @@
-"""Pictures of an evaluation: which classes are taken for which, and the worst mistakes side by side."""
+"""Pictures of an evaluation: the confusion matrix, and the worst mistakes side by side."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.listener import Listener
-from regard.pictures import panels, plain, rendered, sheet, write
+from regard.pictures import panels, plain, rendered, sheet, short, write
 
 NAMED = 40  # classes that can be written beside a picture
 COUNTED = 16  # classes whose figures can be written into it
 ACROSS = 6  # mistakes in a row of the sheet
 LONGEST = 18  # letters of a name on it
+LETTERS = 7  # of a title, an inch
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """An image that was taken for another class, and how sure the model was of that; `image` as it saw it."""
+    """An image whose predicted class is wrong, with the probability of that class; `image` as the model saw it."""
 
     name: str
     label: str
@@ -35,12 +36,16 @@ class Mistake:
 
 
 def draw_confusion(
-    found: Mapping[str, NDArray[np.int64]], classes: Sequence[str], path: Path, listener: Listener | None
+    found: Mapping[str, NDArray[np.int64]],
+    classes: Sequence[str],
+    path: Path,
+    listener: Listener | None,
+    about: str = "",
 ) -> Path:
-    """Of every class (rows) the share that was taken for each (columns)."""
+    """Of every class (rows) the share that was predicted as each (columns); `about` names the data."""
     side = min(11.0, 2.4 + 0.3 * min(len(classes), NAMED))
     figure, axes = panels(side * len(found), side, len(found))
-    names = [plain(short(name)) for name in classes]
+    names = [plain(short(name, LONGEST)) for name in classes]
     for one, (title, counts) in zip(axes, found.items(), strict=True):
         shares = counts / np.maximum(1, counts.sum(1, keepdims=True))
         picture = one.imshow(shares, cmap="Greens", vmin=0, vmax=1)
@@ -51,13 +56,14 @@ def draw_confusion(
             for row, column in zip(*np.nonzero(counts), strict=True):
                 ink = "white" if shares[row, column] > 0.5 else "black"
                 one.text(column, row, f"{counts[row, column]:,}", ha="center", va="center", fontsize=7, color=ink)
-        one.set(xlabel="named", ylabel="is", title=plain(title))
+        one.set(xlabel="predicted class", ylabel="true class", title=plain(short(title, int(LETTERS * side))))
         figure.colorbar(picture, ax=one, label="share of the class", shrink=0.7)
+    figure.suptitle(plain(short(about, int(2 * LETTERS * side * len(found)))), fontsize=8) if about else None
     return write(figure, path, listener)
 
 
-def mistakes_sheet(mistakes: Sequence[Mistake]) -> bytes:
-    """The worst mistakes as one picture (PNG): each with what it is and what it was taken for."""
+def mistakes_sheet(mistakes: Sequence[Mistake], about: str = "") -> bytes:
+    """The worst mistakes as one picture (PNG): each with its true and its predicted class; `about` names the data."""
     across = min(ACROSS, max(3, len(mistakes)))
     down = ceil(len(mistakes) / across)
     figure, rows = sheet(1.5 * across, 1.9 * down + 0.4, down, across)
@@ -68,11 +74,9 @@ def mistakes_sheet(mistakes: Sequence[Mistake]) -> bytes:
         image = mistake.image.transpose(1, 2, 0)
         one.imshow(image if image.shape[2] == 3 else image[:, :, 0], cmap="gray", vmin=0, vmax=255)
         sure = f"{100 * mistake.probability:.0f} %"
-        one.set_title(plain(f"is {short(mistake.label)}\nnamed {short(mistake.answer)}, {sure}"), fontsize=7)
-    figure.suptitle("The worst mistakes: how sure it was of each", fontsize=9)
+        label, answer = short(mistake.label, LONGEST), short(mistake.answer, LONGEST)
+        one.set_title(plain(f"true: {label}\n{answer}, {sure}"), fontsize=7)
+    heading = "The most confident mistakes: true class, predicted class and its probability"
+    lines = [short(about, int(3 * LETTERS * across)), short(heading, int(3 * LETTERS * across))]
+    figure.suptitle(plain("\n".join(filter(None, lines))), fontsize=8)
     return rendered(figure, ".png")[0]
-
-
-def short(name: str) -> str:
-    """A name as a picture has room for it."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -8,11 +8,11 @@ from typing import Any
 
 from regard.figures import figure
 from regard.listener import Listener
-from regard.pictures import canvas, picture_in, plain, write
+from regard.pictures import canvas, picture_in, plain, short, write
 from regard.tasks.evaluation import Evaluation, Table
 from regard.tasks.language.loss import Foretold
 
-BINS = 8
+LABEL, HEADING = 40, 100  # letters of the name of a run, and of the data
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,13 @@ class LanguageScores(Evaluation):
         figure_, axes = canvas(7.5, 4.2)
         for name, one in found.items():
             places = [(part.least + part.most) / 2 for part in one.by_position]
-            axes.plot(places, [part.loss for part in one.by_position], "o-", label=plain(name))
-        axes.set(xlabel="tokens before it", ylabel="loss per token", title="What more context is worth")
+            axes.plot(places, [part.loss for part in one.by_position], "o-", label=plain(short(name, LABEL)))
+        axes.set(xlabel="tokens before it", ylabel="loss per token", title="Loss by how much context there is")
+        if self.subject:
+            figure_.suptitle(plain(short(self.subject, HEADING)), fontsize=8)
         axes.grid(alpha=0.3)
         axes.legend(frameon=False)
-        return write(figure_, picture_in(path, "loss-by-position.png"), listener)
+        return write(figure_, picture_in(path, self.file("loss-by-position.png")), listener)
 
 
 def bins(found: Foretold) -> list[Bin]:

@@ -105,11 +105,11 @@ class RestorationScores(Evaluation):
     def files(self) -> dict[str, bytes]:
         text = StringIO()
         table = csv.writer(text, lineterminator="\n")
-        table.writerow(("image", "psnr_corrupted", "psnr", "ssim_corrupted", "ssim"))
+        table.writerow(("image", "psnr_corrupted", "psnr", "ssim_corrupted", "ssim", "data"))
         columns = (self.before.psnr, self.after.psnr, self.before.ssim, self.after.ssim)
         for name, *figures in zip(self.names, *(column.tolist() for column in columns), strict=True):
-            table.writerow((name, *(f"{one:.4f}" for one in figures)))
-        return {"restored.csv": text.getvalue().encode("utf-8", "replace")}
+            table.writerow((name, *(f"{one:.4f}" for one in figures), self.data))
+        return {self.file("restored.csv"): text.getvalue().encode("utf-8", "replace")}
 
     def draw(
         self, path: str | Path, others: Mapping[str, Evaluation] | None = None, listener: Listener | None = None
@@ -118,7 +118,7 @@ class RestorationScores(Evaluation):
         found = {name: one.samples for name, one in shown.items() if isinstance(one, RestorationScores)}
         if not self.samples or any(len(some) != len(self.samples) for some in found.values()):
             return None
-        return draw_samples(found, picture_in(path, "restored.png"), listener)
+        return draw_samples(found, picture_in(path, self.file("restored.png")), listener, self.subject)
 
 
 def _mean(figures: Column) -> float:

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.listener import Listener
-from regard.pictures import plain, sheet, write
+from regard.pictures import plain, sheet, short, write
 from regard.tasks.restoration.restorer import Restored
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDE = 1.5  # of an image on the sheet, in inches
+LONGEST = 22  # letters above one
 WIDER = 4.0  # of a picture of one image
 LARGEST = 1_500  # rows and columns of an image that are drawn
 
@@ -32,14 +33,14 @@ class Sample:
     after: float
 
 
-def draw_samples(runs: Mapping[str, Sequence[Sample]], path: Path, listener: Listener | None) -> Path:
-    """A row for each image: spoilt, restored by each of some runs, and as it should be."""
+def draw_samples(runs: Mapping[str, Sequence[Sample]], path: Path, listener: Listener | None, about: str = "") -> Path:
+    """A row for each image: spoilt, restored by each of some runs, and as it should be; `about` names the data."""
     first, columns = next(iter(runs.values())), len(runs) + 2
     height, width = first[0].clean.shape[1:]
     tall = WIDE * min(3.0, max(0.4, height / width))
     figure, rows = sheet(WIDE * columns, (tall + 0.25) * len(first) + 0.3, len(first), columns)
     for number, (axes, sample) in enumerate(zip(rows, first, strict=True)):
-        heads = ["spoilt", *(name or "restored" for name in runs), "as it should be"]
+        heads = ["spoilt", *(short(name, LONGEST) or "restored" for name in runs), "as it should be"]
         each = [some[number] for some in runs.values()]
         images = [sample.corrupted, *(one.restored for one in each), sample.clean]
         decibels = [f"{sample.before:.1f} dB", *(f"{one.after:.1f} dB" for one in each), ""]
@@ -47,6 +48,7 @@ def draw_samples(runs: Mapping[str, Sequence[Sample]], path: Path, listener: Lis
             _show(one, image.transpose(1, 2, 0))
             title = "\n".join(part for part in (head if not number else "", said) if part)
             one.set_title(plain(title), fontsize=7)
+    figure.suptitle(plain(short(about, LONGEST * columns)), fontsize=7) if about else None
     return write(figure, path, listener)
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import repeat
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,9 @@ from regard.listener import Listener
 from regard.pictures import picture_in
 from regard.tasks.evaluation import Evaluation, Table
 from regard.tasks.translation.lengths import FEW, plot_lengths
-from regard.tasks.translation.scores import Bin
+from regard.tasks.translation.scores import Bin, sentence_chrf
 
+COLUMNS = ("chrf", "source", "reference", "translation", "data")
 LONG = ("sources", "translations", "references", "scores")
 QUALITY = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower case", "chrf": "chrF"}
 
@@ -68,9 +71,9 @@ class TranslationScores(Evaluation):
             (
                 f"{part.least}–{part.most}",
                 f"{part.count:,}",
-                figure("bleu", part.bleu),
+                _bleu(part),
                 figure("chrf", part.chrf),
-                ("█" if part.count >= FEW else "░") * round(part.bleu / 4),
+                _bar(part),
             )
             for part in self.by_length
         ]
@@ -80,10 +83,13 @@ class TranslationScores(Evaluation):
         ]
 
     def notes(self) -> list[str]:
-        few = any(part.count < FEW for part in self.by_length)
         wide = max(map(len, QUALITY.values()))
         said = [f"{QUALITY[name]:<{wide}}  {signature}" for name, signature in self.signatures.items() if signature]
-        return [*([f"░ fewer than {FEW} pairs: chance decides much there"] if few else []), *said]
+        few = any(part.count < FEW for part in self.by_length)
+        notes = [f"░ fewer than {FEW} pairs: too few to compare"] if few else []
+        if any(isnan(part.bleu) for part in self.by_length):
+            notes.append("– most references have fewer than the 4 tokens that BLEU needs: compare chrF")
+        return [*notes, *said]
 
     def beside(self, others: Mapping[str, Evaluation]) -> Table | None:
         found = [one for one in others.values() if isinstance(one, TranslationScores)]
@@ -92,14 +98,27 @@ class TranslationScores(Evaluation):
         rows.append(("bits per byte", *(figure("bits_per_byte", one.bits_per_byte) for one in found)))
         if len({one.vocabulary for one in found}) == 1:
             rows.append(("perplexity per token", *(f"{one.perplexity:.2f}" for one in found)))
-        bins = [{f"BLEU, {part.least}–{part.most} {part.unit}": part for part in one.by_length} for one in found]
-        for name in bins[0]:
-            parts = [one.get(name) for one in bins]
-            rows.append((name, *("" if part is None else figure("bleu", part.bleu) for part in parts)))
+        bins = [{(part.least, part.most): part for part in one.by_length} for one in found]
+        for key, first in bins[0].items():
+            few = " ░" if first.count < FEW else ""
+            parts = [one.get(key) for one in bins]
+            cells = ("" if part is None else _bleu(part) for part in parts)
+            rows.append((f"BLEU, {first.least}–{first.most} {first.unit}{few}", *cells))
         return Table(("", *(f" {name}" for name in others)), list[tuple[str, ...]](rows))
 
     def files(self) -> dict[str, bytes]:
-        return {"translations.txt": "".join(one_line(text) + "\n" for text in self.translations).encode()}
+        """`translations.tsv`: chrF, source, reference and translation of every pair, in the order of the data."""
+        rows = zip(
+            (figure("chrf", one) for one in sentence_chrf(self.translations, self.references)),
+            self.sources,
+            self.references,
+            self.translations,
+            repeat(self.data),
+            strict=False,
+        )
+        lines = [COLUMNS, *rows]
+        text = "".join("\t".join(map(one_line, cells)) + "\n" for cells in lines)
+        return {self.file("translations.tsv"): text.encode("utf-8", "replace")}
 
     def draw(
         self,
@@ -111,4 +130,16 @@ class TranslationScores(Evaluation):
         bins: dict[str, Sequence[Bin]] = {
             name: one.by_length for name, one in shown.items() if isinstance(one, TranslationScores) and one.by_length
         }
-        return plot_lengths(bins, picture_in(path, "bleu-by-length.png"), listener) if bins else None
+        if not bins:
+            return None
+        return plot_lengths(bins, picture_in(path, self.file("bleu-by-length.png")), listener, self.subject)
+
+
+def _bleu(part: Bin) -> str:
+    return "–" if isnan(part.bleu) else figure("bleu", part.bleu)
+
+
+def _bar(part: Bin) -> str:
+    """As long as BLEU is high; light, and always to be seen, for few pairs."""
+    length = 0 if isnan(part.bleu) else round(part.bleu / 4)
+    return "█" * length if part.count >= FEW else "░" * max(1, length)

@@ -8,6 +8,7 @@ from math import nan
 from regard.listener import SILENT, Listener
 
 EDGES = {"words": (5, 10, 15, 20, 25, 30, 40), "letters": (10, 20, 30, 40, 60, 80, 120)}
+ORDER = 4  # tokens that BLEU counts together
 RARELY = 0.05  # the share of sources with more words than the first bin holds, below which letters tell more
 ANALYSERS = {"ja": ("ja-mecab", "MeCab"), "ko": ("ko-mecab", "mecab_ko")}
 
@@ -35,6 +36,7 @@ class Bin:
     most: int
     count: int
     bleu: float
+    """NaN where fewer than half of the references have the four tokens that BLEU needs: right answers would score 0."""
     chrf: float
 
 
@@ -48,6 +50,24 @@ def score(translations: Sequence[str], references: Sequence[str], language: str 
     found = {name: metric.corpus_score(list(translations), [list(references)]) for name, metric in metrics.items()}
     signatures = {name: str(metric.get_signature()) for name, metric in metrics.items()}
     return Bleu(found["bleu"].score, found["chrf"].score, found["bleu_lowercase"].score, signatures)
+
+
+def sentence_chrf(translations: Sequence[str], references: Sequence[str]) -> list[float]:
+    """The chrF of every translation by itself."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    metric = CHRF()
+    pairs = zip(translations, references, strict=True)
+    return [metric.sentence_score(one, [reference]).score for one, reference in pairs]
+
+
+def has_bleu(references: Sequence[str], language: str = "") -> bool:
+    """Whether at least half of the references have the four tokens that BLEU counts together."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    cut = BLEU(tokenize=tokenizer_of(language)).tokenizer
+    long = sum(len(cut(reference).split()) >= ORDER for reference in references)
+    return 2 * long >= len(references)
 
 
 def tokenizer_of(language: str) -> str:
@@ -66,7 +86,8 @@ def by_length(
     language: str = "",
     listener: Listener = SILENT,
 ) -> list[Bin]:
-    """The same by the number of words in the source: does quality fall as sentences grow [N2:83]?
+    """The same by the number of words in the source: does quality fall as sentences grow [N2:83]? There is no BLEU of
+    sentences that are too short for it.
 
     Where nearly all have a handful of words at most (numbers, Chinese), by the number of letters.
     """
@@ -78,7 +99,9 @@ def by_length(
         listener.at("scoring by length", least, max(lengths, default=0))
         chosen = [i for i, length in enumerate(lengths) if least < length <= most]
         if chosen:
-            found = score([translations[i] for i in chosen], [references[i] for i in chosen], language)
-            bins.append(Bin(unit, least + 1, most, len(chosen), found.bleu, found.chrf))
+            wanted = [references[i] for i in chosen]
+            found = score([translations[i] for i in chosen], wanted, language)
+            bleu = found.bleu if has_bleu(wanted, language) else nan
+            bins.append(Bin(unit, least + 1, most, len(chosen), bleu, found.chrf))
         least = most
     return bins
