@@ -15,6 +15,7 @@ import jaxtyping
 import pytest
 
 os.environ.setdefault("REGARD_COMPILED", "0")
+os.environ.setdefault("REGARD_MATMUL", "mkl")  # measured once per machine otherwise, and bits would differ
 gc.disable()
 
 HERE = Path(__file__).parent
