@@ -156,7 +156,7 @@ def measure(sizes: Iterable[tuple[int, int, int]]) -> tuple[float, float]:
             x, w, g = (torch.randn(shape, generator=generator) for shape in shapes)
             # The way forward, and the two products on the way back.
             products = ((x, w.t()), (g, w), (g.t(), x))
-            errors += [_error("onednn", *product) / _error("mkl", *product) for product in products]
+            errors += [relative_error("onednn", *both) / relative_error("mkl", *both) for both in products]
             repeats = max(1, WORK // 8 // (rows * inputs * outputs))
             for place in range(ROUNDS):
                 for library in LIBRARIES:
@@ -176,7 +176,7 @@ def _seconds(products: Iterable[tuple[Tensor, Tensor]], repeats: int) -> float:
     return time.thread_time() - start
 
 
-def _error(library: Library, left: Tensor, right: Tensor) -> float:
+def relative_error(library: Library, left: Tensor, right: Tensor) -> float:
     """Distance from the product in float64, of its first rows, beside its length."""
     exact = left[:64].double() @ right.double()
     with multiply_with(library):

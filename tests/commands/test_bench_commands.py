@@ -7,6 +7,8 @@ import pytest
 from spoken import Done, refused, regard
 
 import regard as python
+from regard.matmul import describe_processor
+from regard.measuring import machine
 
 SMALL = ("bench", "attention", "--lengths", "32,64", "--kinds", "dot flash", "--repeats", "1")
 BLAMED = {
@@ -70,3 +72,19 @@ def test_the_same_can_be_measured_in_python() -> None:
     assert "dot naive" in str(found)
     steps = python.bench("steps", lengths=[3], repeats=1)
     assert {row["past"] for row in steps.rows} == {3}
+
+
+def test_a_machine_shows_what_each_library_reaches_and_which_one_is_taken(monkeypatch) -> None:
+    monkeypatch.setattr(machine, "SECONDS", 0.0)
+    sizes = [(2, 16, 24), (40, 16, 24)]
+    monkeypatch.setattr(machine, "SIZES", sizes)
+    found = json.loads(regard("bench", "machine", "--repeats", "1", "--json", "--quiet").out)
+    assert found["processor"] == describe_processor()
+    assert [(row["rows"], row["inputs"], row["outputs"]) for row in found["products"]] == sizes
+    for row in found["products"]:
+        assert min(row["mkl"], row["onednn"], row["bfloat16"]) > 0
+        assert row["library"] == ("onednn" if row["onednn"] >= 1.25 * row["mkl"] and row["error"] <= 4 else "mkl")
+    shown = regard("bench", "machine", "--repeats", "1", "--quiet").lines
+    assert shown[0].startswith(describe_processor())
+    assert [line.split("  ")[0] for line in shown[2:4]] == ["2 × 16 × 24", "40 × 16 × 24"]
+    assert [row["name"] for row in python.bench("machine", repeats=1).rows] == ["2 × 16 × 24", "40 × 16 × 24"]

@@ -9,13 +9,14 @@ from regard.errors import InputError
 from regard.listener import Listener
 from regard.markup import table
 from regard.measuring.attention import CASES, bench_attention
+from regard.measuring.machine import SIZES, measure_products
 from regard.measuring.regard_workers import gpt_workers, product_worker
 from regard.measuring.sizes import GptShape
 from regard.measuring.steps import DECODERS, bench_steps
 from regard.measuring.workers import take_turns
 from regard.recipe.errors import nearest
 
-What = Literal["attention", "steps", "gpt"]
+What = Literal["attention", "steps", "gpt", "machine"]
 Row = dict[str, Any]
 
 
@@ -45,7 +46,8 @@ def bench(
     progress: bool | None = None,
     listener: Listener | None = None,
 ) -> Measured:
-    """Measure on this machine: every `attention` by length, `steps` after a long past, or a `gpt`'s training step.
+    """Measure on this machine: every `attention` by length, `steps` after a long past, a `gpt`'s training step, or how
+    fast the `machine` multiplies.
 
     `lengths` are those of the sequence (for `steps` of the past, for `gpt` of the context), `kinds` choose cases of
     `attention` by name, `repeats` is how often each is timed; what is not said is as on the command line.
@@ -61,7 +63,7 @@ def bench(
     kinds = list(kinds)
     if kinds and what != "attention":
         raise InputError(f"kinds: only those of attention can be chosen, not of {what}")
-    work = {"attention": _attention, "steps": _steps, "gpt": _gpt}[what]
+    work = {"attention": _attention, "steps": _steps, "gpt": _gpt, "machine": _machine}[what]
     rows = []
     with work_heard(progress, listener) as heard:
         for done, total, row in work(list(lengths), kinds, repeats):
@@ -96,6 +98,14 @@ def _gpt(lengths: list[int], _: Sequence[str], repeats: int) -> Iterator[tuple[i
         turns = take_turns([*gpt_workers(shape), product_worker()], repeats or 9, lambda _: None, warm=2)
         for taken in turns[:-1]:
             yield done, len(lengths), {"name": taken.name, "length": length, "tokens_per_second": round(taken.rate, 1)}
+
+
+def _machine(lengths: list[int], _: Sequence[str], repeats: int) -> Iterator[tuple[int, int, Row]]:
+    if lengths:
+        raise InputError("lengths: products of matrices have none; leave it out")
+    for done, one in enumerate(measure_products(repeats or 9), 1):
+        speeds = {f"{name}_gflops": round(getattr(one, name), 1) for name in ("mkl", "onednn", "bfloat16")}
+        yield done, len(SIZES), {"name": one.name, **speeds, "error": round(one.error, 2), "matmul": one.library}
 
 
 def _whole(number: object) -> bool:

@@ -1,5 +1,6 @@
 """regard bench: speed and memory, measured here and now."""
 
+import os
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -146,6 +147,39 @@ def gpt(
     with progress(rounds, quiet) as tell:
         turns = take_turns([*gpt_workers(shape), product_worker()], rounds, tell, warm=2)
     show_turns(turns, "tokens/s", json)
+
+
+@bench.command()
+def machine(
+    repeats: Annotated[int, typer.Option(min=1, help="Timed rounds; medians are shown.")] = 9,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """How fast this machine multiplies matrices: float32 by MKL and by oneDNN, and bfloat16."""
+    from dataclasses import asdict
+
+    import torch
+
+    from regard.matmul import describe_processor
+    from regard.measuring.machine import SIZES, measure_products
+
+    rows = []
+    with progress(len(SIZES), quiet) as tell:
+        for one in measure_products(repeats):
+            tell(one.name)
+            rows.append(one)
+    processor = {"processor": describe_processor(), "threads": torch.get_num_threads()}
+    if json:
+        return as_json(processor | {"products": [asdict(one) | {"library": one.library} for one in rows]})
+    heads = (" MKL", " oneDNN", " bfloat16", " error", "matmul=auto")
+    table = columns("GFLOP/s", *heads)
+    for one in rows:
+        speeds = (f"{speed:,.0f}" for speed in (one.mkl, one.onednn, one.bfloat16))
+        table.add_row(one.name, *speeds, f"{one.error:,.1f} ×", one.library)
+    line(f"{processor['processor']}; {processor['threads']} threads, load {os.getloadavg()[0]:.1f}")
+    console.print(table)
+    line("error: of oneDNN in float32, beside that of MKL; above 4 it rounds to bfloat16.")
+    return None
 
 
 def gpt_shape(layers: int, heads: int, width: int, length: int, batch: int, vocab_size: int) -> "GptShape":

@@ -16,6 +16,7 @@ TYPES: dict[str, type] = {
     "versions": dict,
     "splits": dict,
     "from": dict,
+    "machine": dict,
     "steps": int,
     "parameters": int,
     "packed": int,

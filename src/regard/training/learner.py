@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import DivergedError, FailedError, RecipeError, is_memory
+from regard.matmul import Library, multiply_with
 from regard.model.assembly import Assembly
 from regard.model.mechanism import auxiliary_loss
 from regard.model.weights import fit, named
@@ -48,8 +49,15 @@ class Losses(nn.Module):
 class Learner:
     """Model, optimisers and averages. Dropout at step n depends on the seed and n alone."""
 
-    def __init__(self, model: Assembly, task: Task, settings: TrainingOptions, processes: Processes) -> None:
-        self.task, self.settings, self.processes = task, settings, processes
+    def __init__(
+        self,
+        model: Assembly,
+        task: Task,
+        settings: TrainingOptions,
+        processes: Processes,
+        matmul: Library = "mkl",
+    ) -> None:
+        self.task, self.settings, self.processes, self.matmul = task, settings, processes, matmul
         self.model = model.to(processes.device)
         machine = settings.machine
         self.losses = processes.wrap(Losses(self.model, task), machine.parallel, machine.compile)
@@ -70,6 +78,10 @@ class Learner:
     def step(self, number: int, leave: Callable[[], bool] = lambda: False) -> Step:
         """Learn from the batches of one step. Nothing is changed if anything is not a number, or if somebody wants to
         `leave` it: that is a LeftError."""
+        with multiply_with(self.matmul):
+            return self._step(number, leave)
+
+    def _step(self, number: int, leave: Callable[[], bool]) -> Step:
         start = time.perf_counter()
         batches = [self.batches[number * self.settings.accumulate + i] for i in range(self.settings.accumulate)]
         predictions = sum(batch.predictions for batch in batches)

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from regard.disk.tensors import Tensors
 from regard.errors import DivergedError, InputError, NoNumbersError
 from regard.listener import SILENT, Listener
+from regard.matmul import multiply_with
 from regard.model.assembly import Assembly
 from regard.run import Checkpoint, Run
 from regard.tasks.task import Exam
@@ -167,7 +168,8 @@ class Loop:
             self.listener.at("validating")
             exam = Exam(self.task.data, "valid", quick=True, stopped=self.stop, listener=self.listener)
             try:
-                found = self.task.evaluate(self.task.answerer(model, quick=True), exam)
+                with multiply_with(self.learner.matmul):
+                    found = self.task.evaluate(self.task.answerer(model, quick=True), exam)
             except NoNumbersError as error:  # the weights are numbers still, and what they give is not
                 step = self.progress.step
                 raise DivergedError(f"step {step}: no answer of the validation is a number any more", step) from error

@@ -12,6 +12,7 @@ from regard.datasets.data import Report, Split
 from regard.figures import clock, count, size, text_table
 from regard.listener import SILENT, Listener
 from regard.markup import table
+from regard.matmul import Matmul
 from regard.recipe.override import Override
 from regard.training.asked import asked_for
 from regard.training.events import Step
@@ -41,6 +42,7 @@ class Plan:
     unit: str
     units_per_second: float
     memory: Memory
+    matmul: Matmul
 
     @property
     def seconds(self) -> float:
@@ -57,6 +59,7 @@ class Plan:
         rows += [("", f"of which {self.step:,} are done")] if self.step else []
         speed = f"{self.seconds_per_step:.3g} s a step, {self.units_per_second:,.0f} {self.unit}/s"
         rows.append(("time here", f"about {clock(self.seconds)} without validations ({speed})"))
+        rows.append(("products", str(self.matmul)))
         parts = ("weights", "gradients", "optimizer", "activations", "process")
         shares = ", ".join(f"{name} {size(getattr(self.memory, name))}" for name in parts)
         rows.append(("memory", f"about {size(self.memory.total)} of {size(self.memory.machine)}: {shares}"))
@@ -107,4 +110,5 @@ def plan(
             made.task.unit,
             sum(step.size for step in timed) / seconds,
             replace(memory, optimizer=learnt(learner)),
+            stand.matmul,
         )

@@ -9,8 +9,10 @@ import torch
 from regard.datasets.data import Report, Split
 from regard.errors import RecipeError
 from regard.listener import SILENT, Listener
+from regard.matmul import LIBRARIES, ROWS, Matmul, choose_matmul, describe_processor
 from regard.model.assembly import Assembly
 from regard.model.bounds import check_sizes
+from regard.model.recurrent.cells import Cell
 from regard.model.weights import load, shell
 from regard.recipe import Recipe
 from regard.run import Checkpoint
@@ -24,6 +26,9 @@ from regard.training.menu import MENU
 from regard.training.parallel import Processes
 from regard.training.resume import check_longer, check_same, newest
 from regard.training.settings import Start, TrainingOptions
+
+# A recurrent model multiplies a batch's rows at every time step, others all tokens of a batch at once.
+RECURRENT_ROWS = 32
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Ready:
     """A learner that has not taken a step yet, and what is known of where it stands."""
 
     learner: Learner
+    matmul: Matmul
     checkpoint: Checkpoint | None
     changed: dict[str, Any]
     origin: dict[str, Any] | None
@@ -92,11 +98,32 @@ def ready(stack: ExitStack, made: Prepared) -> Ready:
         changed = check_same(run, made.recipe, made.task)
         checkpoint = newest(run, made.listener)
     model, origin = _model(made, checkpoint)
-    learner = stack.enter_context(closing(Learner(model, made.task, made.settings, made.together)))
+    matmul = _choose_matmul(made, model)
+    learner = stack.enter_context(closing(Learner(model, made.task, made.settings, made.together, matmul.library)))
     check_batches(learner)
     if run is not None:
         check_longer(run, made.recipe, changed, len(learner.batches), checkpoint, made.listener)
-    return Ready(learner, checkpoint, changed, origin)
+    return Ready(learner, matmul, checkpoint, changed, origin)
+
+
+def _choose_matmul(made: Prepared, model: Assembly) -> Matmul:
+    """The library that multiplies: the run's own where it goes on, so that it ends with the same bits."""
+    choice, wanted, run = Matmul("mkl"), made.settings.machine.matmul, made.asked.run
+    if made.together.leads and made.together.device.type == "cpu":
+        if run is not None:
+            # Runs that say nothing are from before there was a choice.
+            kept = run.facts.get("machine", {"matmul": "mkl", "processor": describe_processor()})
+            if wanted == "auto" and kept.get("matmul") in LIBRARIES:
+                wanted = kept["matmul"]
+            if kept.get("processor") != describe_processor():
+                made.listener.say(
+                    f"{made.asked.folder}: this run began on another processor; results may differ in the last digits "
+                    "from those of a run that was not interrupted"
+                )
+        recurrent = any(isinstance(part, Cell) for part in model.modules())
+        choice = choose_matmul(model, wanted, RECURRENT_ROWS if recurrent else ROWS)
+    shared: Matmul = made.together.share(choice)
+    return shared
 
 
 def _model(made: Prepared, checkpoint: Checkpoint | None) -> tuple[Assembly, dict[str, Any] | None]:

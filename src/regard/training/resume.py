@@ -14,7 +14,7 @@ from regard.tasks.task import Task
 from regard.training.menu import MENU
 from regard.training.settings import TrainingOptions
 
-MACHINE = ("device", "parallel")
+MACHINE = ("device", "parallel", "matmul")
 KEPT = ("validate_every", "save_every", "keep", "patience", "tensorboard")
 LONGER = ("training.steps", "training.epochs")
 FREE = (

@@ -14,6 +14,7 @@ from regard.allocator import keep_memory
 from regard.apart import apart
 from regard.errors import DivergedError
 from regard.listener import SILENT, Listener
+from regard.matmul import describe_processor
 from regard.model.weights import load, shell
 from regard.recipe.override import Override
 from regard.run import Run
@@ -84,10 +85,13 @@ def training(
 def _written(made: Made, stand: Ready, files: Mapping[str, bytes], command: str) -> None:
     """The run with what is known of it before the first step: made now, or changed where that was asked for."""
     asked, total = made.asked, stand.learner.total
+    machine = {"matmul": stand.matmul.library, "processor": describe_processor()}
     if asked.run is not None:
         if stand.changed:
             asked.run.rewrite(changed_recipe(asked.run, stand.changed))
             asked.run.note(steps=total, commands=[*asked.run.facts.get("commands", []), command])
+        if asked.run.facts.get("machine") != machine:
+            asked.run.note(machine=machine)
         return
     versions = {"regard": __version__, "torch": torch.__version__, "python": platform.python_version()}
     facts = {
@@ -95,6 +99,7 @@ def _written(made: Made, stand: Ready, files: Mapping[str, bytes], command: str)
         "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "versions": versions,
         "steps": total,
+        "machine": machine,
         "plugins": made.recipe.needs(MENU),
         "parameters": sum(parameter.numel() for parameter in stand.learner.model.parameters()),
         "splits": {split: asdict(report) for split, report in made.reports.items()},
