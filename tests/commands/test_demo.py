@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from spoken import Done, regard
 
+from regard.looking.surprise import Surprise
 from regard.run import Run
 from regard.training import train
 from regard.training.events import Step
@@ -118,13 +119,20 @@ def test_a_signal_saves_and_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not (tmp_path / "numbers-transformer").exists()
 
 
-def test_a_small_gpt_writes_and_shows_its_surprise(tmp_path: Path) -> None:
+def test_a_small_gpt_writes_and_shows_its_surprise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Surprise] = []
+    draw = Surprise.draw
+    monkeypatch.setattr(Surprise, "draw", lambda self, *given: shown.append(self) or draw(self, *given))
     done = regard("demo", "text", "--out", str(tmp_path))
     assert (done.code, done.err) == (0, "")
     run = tmp_path / "text-gpt"
     assert (run / "surprise.png").read_bytes()[:4] == b"\x89PNG"
     assert str(run / "surprise.png") in done.out
     assert "bits per character" in done.out
+    read = "".join(letter for letter, _ in shown[0].tokens)
+    scored = json.loads(regard("score", str(run), read, "--json").out)
+    bits = scored["bits_per_byte"] * len(read.encode())  # of ASCII, a token of one byte for each letter
+    assert shown[0].bits == pytest.approx(bits, rel=1e-4)
     assert "\nThe for statement" in done.out
     assert f"regard generate {run} 'Classes can' --slide --probabilities" in done.out
     assert Run.open(run).facts["commands"] == [f"regard demo text --out {tmp_path}"]

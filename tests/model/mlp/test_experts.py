@@ -34,13 +34,13 @@ def bent(inner: Tensor, activation: str) -> Tensor:
     return F.relu(inner) if activation == "relu" else F.gelu(inner)
 
 
-def one_by_one(experts: Experts, x: Tensor) -> Tensor:
-    """Σ over the A best of E: softmax(top_A(x W_r))_e · MLP_e(x), token after token; one alone gets its share."""
+def one_by_one(experts: Experts, x: Tensor, among_all: bool) -> Tensor:
+    """Σ over the A best of E, token after token: softmax(top_A(x W_r))_e · MLP_e(x), or softmax(x W_r)_e · MLP_e(x)."""
     rows = []
     for token in x.flatten(0, 1):
         scores = experts.route(token)
         best, chosen = scores.topk(experts.active)
-        shares = best.softmax(-1) if experts.active > 1 else scores.softmax(-1)[chosen]
+        shares = scores.softmax(-1)[chosen] if among_all else best.softmax(-1)
         answers = [experts.down[e] @ bent(experts.up[e] @ token, experts.activation) for e in chosen]
         rows.append(sum(share * answer for share, answer in zip(shares, answers, strict=True)))
     return torch.stack(rows).view_as(x)
@@ -61,15 +61,18 @@ def gradients(experts: Experts, x: Tensor, forward: Any) -> list[Tensor]:
     experts=st.sampled_from([1, 2, 3, 5]),
     active=st.integers(1, 5),
     activation=st.sampled_from(ACTIVATIONS),
+    portions=st.sampled_from(["auto", "active", "all"]),
     tokens=st.integers(1, 12),
 )
 def test_experts_together_equal_experts_one_by_one(
-    width: int, hidden: int, experts: int, active: int, activation: str, tokens: int
+    width: int, hidden: int, experts: int, active: int, activation: str, portions: str, tokens: int
 ) -> None:
-    layer = made(width, experts=experts, active=min(active, experts), hidden=hidden, activation=activation)
+    active = min(active, experts)
+    layer = made(width, experts=experts, active=active, hidden=hidden, activation=activation, portions=portions)
+    among_all = portions == "all" or (portions == "auto" and active == 1)
     x = torch.randn(2, tokens, width)
     together = gradients(layer, x, layer)
-    apart = gradients(layer, x, lambda given: one_by_one(layer, given))
+    apart = gradients(layer, x, lambda given: one_by_one(layer, given, among_all))
     for one, other in zip(together, apart, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 

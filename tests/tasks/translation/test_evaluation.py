@@ -1,7 +1,7 @@
 """How a translator is judged: once in full, and now and then in training, by the same code on fewer rows."""
 
 from dataclasses import replace
-from math import exp, isnan
+from math import exp, isnan, log
 from pathlib import Path
 
 import pytest
@@ -199,6 +199,18 @@ def test_other_data_are_judged_under_the_names_of_the_run(tmp_path: Path, task: 
     assert found is not None
     assert (found.sources, found.references) == (["a b", "c d"], ["b a", "d c"])
     assert list(other.read("test")) == list(zip(found.sources, found.references, strict=True))
+
+
+def test_bits_are_those_of_bytes_and_line_ends(tmp_path: Path) -> None:
+    """Letters of several bytes, in lines each of which ends: a byte more. log P is taken row by row."""
+    for name, rows in (("train", "a\tdžem\nb\t한국 ß\n"), ("valid", "c\t한국\nd\tß ß é\ne\t\N{GRINNING FACE}\n")):
+        (tmp_path / f"{name}.tsv").write_text(rows, encoding="utf-8")
+    task = prepared({"kind": "files"} | {name: str(tmp_path / f"{name}.tsv") for name in ("train", "valid")})
+    model = seq2seq("recurrent", len(task.tokenizers.target), ends=1.0)
+    found = full(task, model)
+    (batch,) = PairBatches(task._encoded("valid"), task.tokenizers.ids, 10_000, 0).in_order()
+    nats = plain_loss(task, model, "valid") * int(batch.lengths.sum())
+    assert found.bits_per_byte == pytest.approx(nats / log(2) / (6 + 1 + 8 + 1 + 4 + 1), rel=1e-4)
 
 
 @pytest.mark.parametrize(("target", "tokenizer"), [("zh", "zh"), ("en", "13a")])
