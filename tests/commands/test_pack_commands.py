@@ -10,7 +10,6 @@ from spoken import TOY, WORDS, refused, regard
 
 from regard.listener import SILENT
 from regard.run import Run
-from regard.run.pack import without_paths
 
 QUICK = [word for word in WORDS if word not in TOY]
 
@@ -118,23 +117,3 @@ def test_a_pack_that_fails_leaves_nothing(run: Path, tmp_path: Path, monkeypatch
     assert done.code == 1
     assert "No space left on device" in done.err
     assert not (tmp_path / "slim").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("/home/me/data/pairs.tsv", "pairs.tsv"),
-        (r"C:\Users\me\pairs.tsv", "pairs.tsv"),
-        (
-            "regard train x data.train=/home/me/a.tsv,/home/me/b.tsv --out ~/runs/x",
-            "regard train x data.train=a.tsv,b.tsv --out x",
-        ),
-        ("regard train x 'data.train=[\"/home/me/a b.tsv\"]'", None),
-        ("1/2 and a/b", "1/2 and a/b"),
-    ],
-)
-def test_paths_are_cut_to_names(text: str, left: str | None) -> None:
-    found = without_paths({"a": [text]})["a"][0]
-    assert "/home" not in found
-    assert "Users" not in found
-    assert left is None or found == left

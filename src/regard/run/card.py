@@ -1,5 +1,6 @@
 """The card of a packed run: what it is, what it learnt from, how good it is, how it was made and is used."""
 
+import shlex
 from typing import Any
 
 from regard.run.checkpoint import WEIGHTS
@@ -15,7 +16,8 @@ def card(run: Run, step: int, uses: tuple[str, str]) -> str:
     best = run.checkpoints()[0]
     task = table["task"]["kind"] if isinstance(table.get("task"), dict) else str(table.get("task", ""))
     weights = best.folder / WEIGHTS
-    use, begin = (command.format(run=run.folder.name) for command in uses)
+    named = shlex.quote(run.folder.resolve().name)
+    use, begin = (command.format(run=named) for command in uses)
     lines = [
         f"# {table.get('name', run.folder.name)}",
         "",
@@ -26,7 +28,9 @@ def card(run: Run, step: int, uses: tuple[str, str]) -> str:
         "",
         "## Use",
         "",
-        *_block(f"regard describe {run.folder.name}", use),
+        f"From the folder that `{run.folder.resolve().name}` is in (where it is moved or renamed, say its new path):",
+        "",
+        *_block(f"regard describe {named}", use),
         "",
         "It holds weights only: training cannot go on in it, but another run can begin from it:",
         "",
