@@ -113,6 +113,13 @@ def test_a_picture_shows_where_it_looked(run: Path, photos: Path, tmp_path: Path
     assert done.err == f"look at {tmp_path}/look.png\n"
     assert Image.open(io.BytesIO((tmp_path / "look.png").read_bytes())).size[0] > 600
     regard("classify", str(run), str(photos), "--show", str(tmp_path / "looks"))
+    before = photos.joinpath("up", "70.png").read_bytes()
+    for there in (image, str(photos / "up"), str(tmp_path / "look.png")):
+        done = regard("classify", str(run), image, "--show", there)
+        assert done.code == 3
+        assert "there already; name another place, or say that it may be overwritten: --overwrite" in done.err
+    assert photos.joinpath("up", "70.png").read_bytes() == before
+    assert regard("classify", str(run), image, "--show", str(tmp_path / "look.png"), "--overwrite").code == 0
     names = {path.name for path in (tmp_path / "looks").iterdir()}
     assert names == {f"{n}{more}.png" for n in (70, 71) for more in ("", "-2", "-3")}
     for several in ([str(photos)], [image, image]):

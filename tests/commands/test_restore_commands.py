@@ -80,6 +80,7 @@ def test_a_trial_spoils_measures_and_shows(run: Path, photos: Path) -> None:
     assert Image.open(io.BytesIO(Path("look.png").read_bytes())).size[0] > 1_000  # three images
     regard(*words[:3], "--out", "two", "--show", "looks")
     assert Path("looks/70.png").is_file()
+    refused(3, "look.png: there already", *words, "--out", "again")
     both = package.restore(run, [image, image], corrupt=True)
     assert not np.array_equal(both[0].before, both[1].before)  # each is spoilt in its own way
     done = regard("restore", str(run), image, image, "--corrupt", "--out", "three", "--quiet")

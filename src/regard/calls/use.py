@@ -137,6 +137,7 @@ def classify(
     *,
     top: int = 3,
     show: str | Path | None = None,
+    overwrite: bool = False,
     device: str | None = None,
     int8: bool = False,
     progress: bool | None = None,
@@ -145,10 +146,13 @@ def classify(
     """What images show: the `top` likeliest classes of each with their probabilities, in their order.
 
     An image is a file, its pixels as bytes (rows × columns × channels), or several at once: a folder, an archive, a
-    pattern such as `"photos/*.jpg"`. `show` draws where the model looked: a picture, or a folder for those of many.
+    pattern such as `"photos/*.jpg"`. `show` draws where the model looked: a picture, or a folder for those of many;
+    one that is there already is kept unless `overwrite` is said.
     """
     with work_heard(progress, listener) as heard:
-        return verbs.classify(run, images, top=top, show=show, device=device, int8=int8, listener=heard)
+        return verbs.classify(
+            run, images, top=top, show=show, overwrite=overwrite, device=device, int8=int8, listener=heard
+        )
 
 
 def restore(

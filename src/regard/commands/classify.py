@@ -19,6 +19,7 @@ from regard.errors import InputError
 if TYPE_CHECKING:
     from regard.commands.asked_images import Read
     from regard.tasks.classification import Classified, Classifier
+    from regard.tasks.classification.showing import Pictures
 
 
 def classify(
@@ -29,6 +30,7 @@ def classify(
         Path | None,
         typer.Option(help="Draw where it looked: a picture (.png, .svg, .pdf), or a folder for those of many images."),
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over pictures that are there already.")] = False,
     device: Device = "auto",
     int8: Int8 = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON line per image, for machines.")] = False,
@@ -46,15 +48,17 @@ def classify(
     if json and csv:
         raise InputError("--json and --csv: one of them")
     check_ahead(run)
+    from regard.tasks.classification.showing import Pictures
     from regard.tasks.images.places import Places
     from regard.verbs import classifier_of, opened
 
     read = groups_read(image, "classify")
     if show is not None:
-        Places(show).check(is_several(image))
+        Places(show, overwrite=overwrite).check(is_several(image))
     with Shown(quiet) as heard:
         classifier = classifier_of(opened(run, device=device, int8=int8, listener=heard))
-        writer = _Writer(classifier, heard, top, _Form(json, csv), show)
+        pictures = None if show is None else Pictures(classifier, show, overwrite)
+        writer = _Writer(classifier, heard, top, _Form(json, csv), pictures)
         for group in read(classifier.together):
             writer.answer(group)
         writer.end()
@@ -97,12 +101,12 @@ class _Form:
 class _Writer:
     """Classifies, writes and draws some images at a time; what could not be read is told, and the others go on."""
 
-    def __init__(self, classifier: "Classifier", heard: Shown, top: int, form: _Form, show: Path | None) -> None:
-        from regard.tasks.classification.showing import Pictures
-
+    def __init__(
+        self, classifier: "Classifier", heard: Shown, top: int, form: _Form, pictures: "Pictures | None"
+    ) -> None:
         self.classifier, self.heard, self.form = classifier, heard, form
         self.top = min(top, len(classifier.facts.classes))
-        self.pictures = None if show is None else Pictures(classifier, show)
+        self.pictures = pictures
         self.refusals = Refusals(heard, "classified")
         self.form.head(self.top)
 

@@ -33,7 +33,9 @@ def restore(
     corrupt: Annotated[
         bool, typer.Option("--corrupt", help="Spoil images first, as those it learnt from, to see what it can do.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over images that are there already.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Write over images and pictures that are there already.")
+    ] = False,
     device: Device = "auto",
     json: Annotated[bool, typer.Option("--json", help="One JSON line per image, for machines.")] = False,
     quiet: Quiet = False,

@@ -22,6 +22,7 @@ def classify(
     *,
     top: int = 3,
     show: str | Path | None = None,
+    overwrite: bool = False,
     device: str | None = None,
     int8: bool = False,
     listener: Listener = SILENT,
@@ -29,9 +30,9 @@ def classify(
     """What images show: the `top` likeliest classes of each, in their order; `show` draws where it looked."""
     if not isinstance(top, int) or isinstance(top, bool) or top < 1:
         raise InputError(f"top: wanted a whole number from 1, given {named(top)}")
-    rows = _checked(asked(images), [] if show is None else [Places(show)])
+    rows = _checked(asked(images), [] if show is None else [Places(show, overwrite=overwrite)])
     classifier = classifier_of(opened(run, device=device, int8=int8, listener=listener))
-    pictures = None if show is None else Pictures(classifier, show)
+    pictures = None if show is None else Pictures(classifier, show, overwrite)
     found: list[Classified] = []
     for some in in_groups(((one.name, one.pixels()) for one in rows), classifier.together):
         names, pixels = [name for name, _ in some], [each for _, each in some]
@@ -60,7 +61,8 @@ def restore(
     listener: Listener = SILENT,
 ) -> list[Restored]:
     """Images without what spoilt them, in their order; written where `out` says, drawn where `show` says."""
-    places = [*([] if out is None else [Places(out, (PNG,))]), *([] if show is None else [Places(show)])]
+    places = [] if out is None else [Places(out, (PNG,), overwrite)]
+    places += [] if show is None else [Places(show, overwrite=overwrite)]
     rows = _checked(asked(images), places)
     prints = Prints(restorer_of(opened(run, device=device, listener=listener)), out, show, corrupt, overwrite)
     found: list[Restored] = []

@@ -13,8 +13,8 @@ from regard.tasks.images.places import Places
 class Pictures:
     """Draws images with what was looked at into one picture, or into a folder under names like theirs."""
 
-    def __init__(self, classifier: Classifier, out: str | Path) -> None:
-        self.classifier, self.places = classifier, Places(out)
+    def __init__(self, classifier: Classifier, out: str | Path, overwrite: bool = False) -> None:
+        self.classifier, self.places = classifier, Places(out, overwrite=overwrite)
 
     def draw(self, found: Classified, pixels: NDArray[np.uint8], listener: Listener | None = None) -> Path:
         """One more image (rows, columns, channels) that was classified."""

@@ -13,8 +13,9 @@ LONGEST = 180  # bytes of a name
 class Places:
     """A place for each of some pictures, no two the same."""
 
-    def __init__(self, out: str | Path, endings: tuple[str, ...] = ENDINGS) -> None:
-        self.out = place(out)
+    def __init__(self, out: str | Path, endings: tuple[str, ...] = ENDINGS, overwrite: bool = False) -> None:
+        """Files that are there already may be the very images: they are kept unless `overwrite` is said."""
+        self.out, self.overwrite = place(out), overwrite
         ending = self.out.suffix.lower()
         self.single = ending in endings
         if ending in known() and not self.single and not self.out.is_dir():
@@ -23,20 +24,29 @@ class Places:
         self._names = set[str]()
 
     def check(self, several: bool) -> None:
-        """Refuse several images for one picture."""
+        """Refuse several images for one picture, and a picture that is there."""
         if self.single and several:
             raise InputError(f"{self.out}: one picture, and there are several images; name a folder")
+        if self.single:
+            self._check_free(self.out)
 
     def next(self, name: str) -> Path:
         """That of one more image, by its name."""
         self.check(several=bool(self.given))
-        self.given.append(self.out if self.single else self.out / f"{self._free(name)}.png")
-        return self.given[-1]
+        path = self.out if self.single else self.out / f"{self._free(name)}.png"
+        self._check_free(path)
+        self.given.append(path)
+        return path
 
     @property
     def told(self) -> str:
         """What there is, in a few words."""
         return str(self.given[0]) if len(self.given) == 1 else f"{len(self.given):,} pictures in {self.out}"
+
+    def _check_free(self, path: Path) -> None:
+        if not self.overwrite and (path.exists() or path.is_symlink()):
+            said = f"{path}: there already; name another place, or say that it may be overwritten: "
+            raise InputError(said, call="overwrite=True", flag="--overwrite")
 
     def _free(self, name: str) -> str:
         stem = Path(name).stem.encode("utf-8", "replace")[:LONGEST].decode("utf-8", "ignore") or "image"

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from regard.disk import write
-from regard.errors import InputError
 from regard.listener import Listener
 from regard.tasks.images.places import Places
 from regard.tasks.restoration.pictures import draw_restored
@@ -28,14 +27,14 @@ class Prints:
         corrupt: bool = False,
         overwrite: bool = False,
     ) -> None:
-        self.restorer, self.corrupt, self.overwrite = restorer, corrupt, overwrite
-        self.written = None if out is None else Places(out, (PNG,))
-        self.shown = None if show is None else Places(show)
+        self.restorer, self.corrupt = restorer, corrupt
+        self.written = None if out is None else Places(out, (PNG,), overwrite)
+        self.shown = None if show is None else Places(show, overwrite=overwrite)
         self.done = 0
 
     def restore(self, name: str, image: NDArray[np.uint8], listener: Listener) -> Restored:
         """One more image (rows, columns, channels)."""
-        path = None if self.written is None else self._free(self.written.next(name))
+        path = None if self.written is None else self.written.next(name)
         given = self.restorer.corrupted(image, self.done) if self.corrupt else image
         found = Restored(name, given, self.restorer.restore(given), image if self.corrupt else None, path)
         if path is not None:
@@ -45,13 +44,6 @@ class Prints:
             draw_restored(found, self.shown.next(name), listener)
         self.done += 1
         return found
-
-    def _free(self, path: Path) -> Path:
-        """What is there already may be the very image that is restored."""
-        if not self.overwrite and (path.exists() or path.is_symlink()):
-            said = f"{path}: there already; name another place, or say that it may be written over: "
-            raise InputError(said, call="overwrite=True", flag="--overwrite")
-        return path
 
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:
