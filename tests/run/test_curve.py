@@ -1,6 +1,7 @@
 """The learning curve, as a table and as a picture in the run; whatever is wrong with it costs nothing else."""
 
 import csv
+import errno
 import io
 import os
 from pathlib import Path
@@ -78,3 +79,22 @@ def test_a_name_is_no_formula(run: Run) -> None:
 def test_other_endings_are_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.jpeg: a curve is written as \.csv, \.png, \.svg, \.pdf"):
         curve_file(run.folder, "run", tmp_path / "x.jpeg")
+
+
+def test_a_full_disk_and_a_long_name_are_told_plainly_and_cost_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    heard, name = Heard(), "n" * 255
+    keep_picture(run.folder, name, heard)
+    run.curve().draw(run.folder / "two.png", {name: run.curve(), "b": run.curve()})
+    assert (heard.said, list(recwarn)) == ([], [])
+
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("regard.run.curve.write", full)
+    keep_table(run.folder, heard)
+    keep_picture(run.folder, name, heard)
+    assert len(heard.said) == 2
+    assert all("the disk is full; what was saved before is whole" in said for said in heard.said)
+    assert not any("Errno" in said for said in heard.said)

@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.disk import place, write
+from regard.disk.write import reason
 from regard.errors import InputError
 from regard.figures import text_table
 from regard.listener import Listener
 from regard.markup import COLOURS, Point, curves
-from regard.pictures import canvas, check_ending, plain
+from regard.pictures import canvas, check_ending, plain, short
 from regard.run import history
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TABLE, PICTURE = "curve.csv", "curve.png"
+LABEL, HEADING = 40, 80  # letters of the name of a run
 FEW = 20  # rows that are drawn as points too
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -117,7 +119,7 @@ def keep_table(folder: Path, listener: Listener) -> None:
     try:
         write(folder / TABLE, as_csv(folder))
     except (OSError, InputError) as error:
-        listener.say(f"{folder / TABLE}: not written: {error}")
+        listener.say(f"{folder / TABLE}: not written: {reason(error)}")
 
 
 def keep_picture(folder: Path, title: str, listener: Listener) -> None:
@@ -127,7 +129,7 @@ def keep_picture(folder: Path, title: str, listener: Listener) -> None:
     try:
         write(folder / PICTURE, draw(folder, title))
     except Exception as error:  # matplotlib, its fonts, the disk: the run itself is whole
-        listener.say(f"{folder / PICTURE}: not drawn: {error}")
+        listener.say(f"{folder / PICTURE}: not drawn: {reason(error)}")
 
 
 def _draw(table: list[Row], title: str, file: io.BytesIO, kind: str) -> None:
@@ -138,7 +140,7 @@ def _draw(table: list[Row], title: str, file: io.BytesIO, kind: str) -> None:
     _line(left, table, "loss", "training loss", "#888888", "-" if len(table) > FEW else ".-")
     _line(left, table, "valid_loss", "validation loss", "#1f6fb4", "o-")
     left.set(xlabel="step", ylabel="loss")
-    figure.suptitle(plain(title), fontsize="medium", y=0.98)
+    figure.suptitle(plain(short(title, HEADING)), fontsize="medium", y=0.98)
     left.grid(alpha=0.3)
     others = [name for name in dict.fromkeys(key for row in table for key in row) if name.startswith("valid_")]
     others = [name for name in others if name != "valid_loss"]
@@ -162,7 +164,13 @@ def _draw_all(found: "Mapping[str, Curve]", file: io.BytesIO, kind: str) -> None
         colour = COLOURS[number % len(COLOURS)]
         for key, style, wide, label in (("loss", "-", 0.8, ""), ("valid_loss", "o-", 1.5, " (validation)")):
             if points := curve.of(key):
-                axes.plot(*zip(*points, strict=True), style, color=colour, linewidth=wide, label=plain(name) + label)
+                axes.plot(
+                    *zip(*points, strict=True),
+                    style,
+                    color=colour,
+                    linewidth=wide,
+                    label=plain(short(name, LABEL)) + label,
+                )
     axes.set(xlabel="step", ylabel="loss")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, fontsize="small")

@@ -23,7 +23,7 @@ from regard.tasks.language import Language, loss
 from regard.tasks.language.batches import Lanes, TextBatch, window_batch
 from regard.tasks.language.evaluation import bins
 from regard.tasks.language.facts import FILE, Facts
-from regard.tasks.language.loss import Reader, surprises
+from regard.tasks.language.loss import Foretold, Reader, surprises
 from regard.tasks.language.scorer import Scorer
 from regard.tasks.task import Batch, Batches, Exam
 from regard.training.menu import MENU
@@ -470,3 +470,12 @@ def test_windows_of_a_short_text_are_all_there_is(tmp_path: Path) -> None:
     assert batches[0].inputs.shape == (1, 12)
     stream = task._streams["train"]
     assert window_batch(stream, np.zeros(1, np.int64), len(stream) - 1, False).labels.shape == (1, 27)
+
+
+def test_groups_of_positions_are_each_twice_as_wide_and_have_their_own_mean() -> None:
+    """Positions 0, 1–2, 3–6 and what is left of 7–14; one that nothing was counted at is left out."""
+    costs, windows = [8.0, 6.0, 3.0, 4.0, 3.0, 2.0, 1.0, 0.5, 9.0], [4, 4, 2, 4, 3, 2, 1, 1, 2]
+    parts = bins(Foretold(0.0, 0, costs, windows))
+    assert [(part.least, part.most) for part in parts] == [(0, 0), (1, 2), (3, 6), (7, 8)]
+    assert [part.loss for part in parts] == pytest.approx([8 / 4, 9 / 6, 10 / 10, 9.5 / 3])
+    assert [part.least for part in bins(Foretold(0.0, 0, [1.0, 0.0, 0.0, 2.0], [1, 0, 0, 1]))] == [0, 3]

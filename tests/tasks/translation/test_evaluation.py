@@ -326,3 +326,14 @@ def test_runs_stand_side_by_side(task: Translation, model: Seq2Seq) -> None:
     )
     assert not {"sources", "translations", "references"} & set(one.facts())
     assert TOY["valid"] == one.facts()["pairs"]
+
+
+def test_long_names_of_runs_and_data_leave_room_for_the_picture(
+    task: Translation, model: Seq2Seq, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    """matplotlib says that axes collapsed where a legend has hundreds of letters."""
+    found = full(task, model).of(Scored("d" * 255, None, 7, "greedy", "3fa9c1ff"))
+    assert (
+        found.draw(tmp_path, {"n" * 255: found, "m" * 255: found}) == tmp_path / f"bleu-by-length-{'d' * 40}-3fa9c1.png"
+    )
+    assert list(recwarn) == []
