@@ -9,10 +9,11 @@ import torch
 from heard import Heard
 from toyruns import Table, fingerprint, killed, recipe, tensors, whole
 
+from regard.commands.reporter import Reporter
 from regard.errors import InputError, RecipeError
 from regard.run import Run
 from regard.training.begin import _smallest
-from regard.training.events import Event, Step
+from regard.training.events import Behind, Ended, Event, Prepared, Step, Validated
 from regard.training.train import training
 
 
@@ -157,3 +158,36 @@ def test_once_saved_the_other_run_is_needed_no_more(base: Path, tmp_path: Path) 
     base.rename(tmp_path / "gone")
     list(training(str(tmp_path / "two"), resume=True))
     assert fingerprint(tmp_path / "two") == fingerprint(tmp_path / "one")
+
+
+def test_a_run_that_is_no_better_than_the_one_it_began_from_says_so(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worse = ["training.steps=2", "training.optimizer.learning_rate=1.0", "training.checkpoints.validate_every=1"]
+    events = begun(base, tmp_path / "worse", *worse)
+    start = Run.open(base).best().progress()["scores"]["loss"]  # type: ignore[union-attr]
+    validated = [event for event in events if isinstance(event, Validated)]
+    best = min(event.scores["loss"] for event in validated)
+    ended = events[-1]
+    assert isinstance(ended, Ended)
+    assert ended.behind == Behind("loss", best, start)
+    assert best > start
+    said = f"the run it began from had loss {start:.3f}, better than {best:.3f} here"
+    with Reporter() as report:
+        for event in events:
+            report(event)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"best so far; the run it began from had loss {start:.3f}, better than" in shown
+    assert f"done after 0:00; {said}" in shown
+    others = begun(base, tmp_path / "others", *worse, "data.seed=7")
+    assert [event.behind for event in others if isinstance(event, Validated | Ended)] == [None] * 3
+
+
+def test_what_is_tested_on_is_told_again_when_it_goes_on(base: Path) -> None:
+    (prepared,) = (
+        event for event in training(str(base), "training.steps=41", resume=True) if isinstance(event, Prepared)
+    )
+    kept = Run.open(base).facts["splits"]
+    assert {split: report.kept for split, report in prepared.splits.items()} == {
+        split: kept[split]["kept"] for split in ("train", "valid", "test")
+    }

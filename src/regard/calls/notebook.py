@@ -61,6 +61,7 @@ class Board(Listener):
             self._best = event.scores if event.best else self._best
         elif isinstance(event, Ended):
             self._end = f"{WHY.get(event.why, event.why)} after {clock(time.monotonic() - self._training[2])}"
+            self._end += f"; {event.behind}" if event.behind else ""
         self._draw(soon=isinstance(event, Step))
 
     def say(self, text: str) -> None:

@@ -113,7 +113,8 @@ class Reporter(Listener):
             self._pace.validated(event.step)
             self._scores(event)
         elif isinstance(event, Ended) and event.why != "stopped":  # how to go on is said by whoever was stopped
-            self._line(f"step {event.step:,}  {WHY[event.why]} after {clock(time.monotonic() - self._began)}")
+            behind = f"; {event.behind}" if event.behind else ""
+            self._line(f"step {event.step:,}  {WHY[event.why]} after {clock(time.monotonic() - self._began)}{behind}")
         self._alone = isinstance(event, Step)
 
     def _line(self, *parts: str | tuple[str, str], style: str = "") -> None:
@@ -164,7 +165,8 @@ class Reporter(Listener):
         scores = figures(event.scores)
         if scores:  # else nothing is held out
             best = ("  best so far", "green") if event.best else ""
-            self._line(f"step {event.step:,}  validation: {scores}", best)
+            behind = (f"; {event.behind}", "yellow") if event.best and event.behind else ""
+            self._line(f"step {event.step:,}  validation: {scores}", best, behind)
 
 
 def stopped(folder: Path, step: int, stop: Stop, to_people: bool = True) -> None:

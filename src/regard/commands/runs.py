@@ -146,7 +146,10 @@ def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
         how = " ".join([f"{on} (trained on)" if one.get("learnt") else on, *one.get("how", [])])
         rows[f"scores ({number})"] = f"on {how}, step {one.get('step')}: {score_line(one.get('scores'))}"
     if facts["from"]:
-        rows["begun from"] = f"{facts['from'].get('run')}, step {facts['from'].get('step')}"
+        better = score_line(facts["from"].get("scores"))
+        rows["begun from"] = f"{facts['from'].get('run')}, step {facts['from'].get('step')}" + (
+            f": {better}, on the same data" if better else ""
+        )
     rows["made"] = " ".join(filter(None, (facts["made"], *(f"{k} {v}" for k, v in (facts["versions"] or {}).items()))))
     for number, command in enumerate(facts["commands"] or []):
         rows["by" if not number else f"then ({number})"] = command

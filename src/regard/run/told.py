@@ -3,15 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from regard.datasets.report import Report
+from regard.datasets.data import SPLITS, Report, Split
 from regard.errors import InputError
 from regard.figures import figures
 
 
 def data_lines(facts: Mapping[str, Any]) -> dict[str, str]:
     """What became of the rows of each split, as it was told when the run was made."""
+    return {str(split): str(report) for split, report in kept_reports(facts).items()}
+
+
+def kept_reports(facts: Mapping[str, Any]) -> dict[Split, Report]:
+    """The same reports."""
     splits = facts.get("splits")
-    return {str(split): _report(held) for split, held in splits.items()} if isinstance(splits, Mapping) else {}
+    held = splits if isinstance(splits, Mapping) else {}
+    return {split: _report(held[split]) for split in SPLITS if split in held}
 
 
 def score_line(scores: Any, between: str = "  ") -> str:
@@ -19,8 +25,10 @@ def score_line(scores: Any, between: str = "  ") -> str:
     return figures(scores, between) if isinstance(scores, Mapping) else ""
 
 
-def _report(held: Any) -> str:
+def _report(held: Any) -> Report:
     try:
-        return str(Report.open(held))
+        report = Report.open(held)
+        str(report)
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise InputError(f"run.json: damaged: no report of the data in splits ({error})") from error
+    return report

@@ -45,6 +45,12 @@ class Base:
         digest = self.checkpoint.manifest()["sha256"].get(WEIGHTS)
         return {"run": str(self.run.folder.absolute()), "step": self.checkpoint.step, "sha256": digest}
 
+    def scores(self, task: Task) -> dict[str, Any]:
+        """How good it was on the validation data of a task; nothing of a run with other data or another vocabulary."""
+        scores = self.checkpoint.progress().get("scores")
+        same = self.run.facts.get("data") == task.data.fingerprint() and {*task.inherits} <= {*self.sections}
+        return {"scores": scores} if same and isinstance(scores, dict) and scores else {}
+
     def fill(self, model: Assembly, start: Start, task: Task) -> tuple[int, list[str]]:
         """Copy the weights asked for into a model; how many tensors that were, and which stay as they were drawn."""
         wanted, there = named(model), stretched(self.checkpoint.weights(), self.shell, model)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.datasets.data import Report, Split
+from regard.figures import figure
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,26 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Behind:
+    """That the run whose weights a training began with had a better score on the same data than any here so far."""
+
+    score: str
+    best: float
+    start: float
+
+    def __str__(self) -> str:
+        start, best = (figure(self.score, value) for value in (self.start, self.best))
+        return f"the run it began from had {self.score} {start}, better than {best} here"
+
+
+@dataclass(frozen=True)
 class Validated:
     """Held-out data were scored."""
 
     step: int
     scores: dict[str, float]
     best: bool
+    behind: Behind | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,7 @@ class Ended:
 
     step: int
     why: str
+    behind: Behind | None = None
 
 
 Event = Prepared | Started | Step | Validated | Saved | Ended

@@ -16,7 +16,7 @@ from regard.matmul import multiply_with
 from regard.model.assembly import Assembly
 from regard.run import Checkpoint, Run
 from regard.tasks.task import Exam
-from regard.training.events import Ended, Event, Saved, Started, Step, Validated
+from regard.training.events import Behind, Ended, Event, Saved, Started, Step, Validated
 from regard.training.learner import Learner
 from regard.training.leaving import LeftError
 from regard.training.stop import Stop
@@ -103,7 +103,7 @@ class Loop:
             if progress.step >= learner.total or self._out_of_patience():
                 yield from self._save()
                 why = "done" if progress.step >= learner.total else "patience"
-                return (yield Ended(progress.step, why))
+                return (yield Ended(progress.step, why, self._behind(progress.best)))
             if (progress.step % self.save_every == 0 and progress.step) or self._unsaved_for(FIRST, began):
                 before = progress.saved
                 yield from self._save()
@@ -144,13 +144,24 @@ class Loop:
         best = value is None or (isfinite(value) and self._better(value, scores.get("loss")))
         self.progress.validated, self.progress.scores = step, scores
         self.progress.waited = 0 if best else self.progress.waited + 1
-        yield Validated(step, scores, best)  # before it is saved as done: killed in between, it is logged again
+        behind = self._behind(value if best else self.progress.best)
+        yield Validated(step, scores, best, behind)  # before it is saved as done: killed in between, it is logged again
         if best:
             self.progress.best, self.progress.best_loss = value, scores.get("loss")
             self.progress.best_step = step
             yield from self._save()
             if self.processes.leads:
                 self.run.point("best", f"step-{step}")
+
+    def _behind(self, best: float | None) -> Behind | None:
+        """Whether the run that this one began from was better, where it was validated on the same data."""
+        name, facts = self.settings.checkpoints.best_by, self.run.facts.get("from", {})
+        scores = facts.get("scores")
+        start = scores.get(name) if isinstance(scores, dict) else None
+        sign = self.task.metrics[name]
+        if best is None or not isinstance(start, int | float) or sign * start <= best:
+            return None
+        return Behind(name, sign * best, start)
 
     def _better(self, value: float, loss: float | None) -> bool:
         """Whether a score is the best so far. Among equal ones the loss decides: BLEU may be 0 for long."""

@@ -16,6 +16,7 @@ from regard.model.recurrent.cells import Cell
 from regard.model.weights import load, shell
 from regard.recipe import Recipe
 from regard.run import Checkpoint
+from regard.run.told import kept_reports
 from regard.tasks.task import Task
 from regard.training.asked import Asked
 from regard.training.begin import Base, open_base, same_base, told
@@ -79,6 +80,8 @@ def prepared(asked: Asked, settings: TrainingOptions, together: Processes, liste
     if asked.base is not None:
         asked.base.hand_over(task)
     reports = task.prepare(listener) if together.leads else {}
+    if asked.run is not None and together.leads:  # what it is tested on is not read again
+        reports |= {split: report for split, report in kept_reports(asked.run.facts).items() if split not in reports}
     if together.size > 1:
         kept = together.share(task.files() if together.leads and kept is None else kept)
         if not together.leads:
@@ -139,7 +142,8 @@ def _model(made: Prepared, checkpoint: Checkpoint | None) -> tuple[Assembly, dic
     base = made.asked.base or _again(made, start)
     copied, fresh = base.fill(model, start, made.task)
     made.listener.say(told(base, copied, fresh, base.left_behind(model, start)))
-    return model, base.facts() | {"copied": copied, "fresh": fresh, "sections": list(base.sections)}
+    taken = {"copied": copied, "fresh": fresh, "sections": list(base.sections)}
+    return model, base.facts() | taken | base.scores(made.task)
 
 
 def _again(made: Prepared, start: Start) -> Base:
