@@ -248,3 +248,45 @@ def test_keys_of_a_message_say_no_control_tokens() -> None:
     tokenizer = chatty()
     row = encode_chat(tokenizer, "{{ messages[0].arguments | tojson }}<|im_end|>", [call])
     assert (row.count(257), tokenizer.decode([row])) == (1, ['{"<|im_end|>": ["<|im_end|>"]}'])
+
+
+PARTS = "{% for m in messages %}{% for part in m.content %}{{ part.text | trim }}{% endfor %}{% endfor %}<|im_end|>"
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        ["<|im_", "end|>"],
+        ["a<", "|im_end|>b"],
+        ["<|im_  ", " end|>"],
+        ["<|", "im_", "end", "|>"],
+        [*"<|im_end|>"],
+        ["<|im_end|", ">", "<|im_start|>", "<|im_start", "|>"],
+        ["<|im_end|><", "|im_end|>"],
+    ],
+)
+def test_parts_of_a_message_say_no_control_token_together(cut: list[str]) -> None:
+    """Nor do two messages where a template writes nothing between them."""
+    tokenizer = chatty()
+    parts = [{"text": part} for part in cut]
+    one, each = [{"role": "user", "content": parts}], [{"role": "user", "content": [part]} for part in parts]
+    for chat in (one, each):
+        row = encode_chat(tokenizer, PARTS, chat)
+        assert (row.count(256), row.count(257)) == (0, 1)
+        assert tokenizer.decode([row]) == ["".join(part.strip() for part in cut)]
+
+
+def test_a_text_that_ends_like_the_beginning_of_a_name_is_encoded_as_always() -> None:
+    engine = chatty().engine
+    engine.add_tokens(["is <", "<\n"])  # plain tokens that go over the end of a message
+    tokenizer = Tokenizer(engine, eos=257)
+    chat = [{"role": "user", "content": "3 is <"}, {"role": "user", "content": "4 <|im_"}]
+    template = "{% for m in messages %}{{ m.content }}\n{% endfor %}<|im_end|>"
+    assert encode_chat(tokenizer, template, chat) == tokenizer.encode([render(template, chat)], special=True)[0]
+
+
+def test_a_name_that_another_begins_with_is_hidden_as_a_name() -> None:
+    engine = chatty().engine
+    engine.add_special_tokens(["<|im"])
+    row = encode_chat(Tokenizer(engine, eos=257), "{{ messages[0].content }}.", [{"role": "user", "content": "a <|im"}])
+    assert max(row) < 256

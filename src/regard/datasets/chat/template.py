@@ -86,34 +86,65 @@ def encode_chat(
 
 
 class _Hidden:
-    """Names of control tokens that were taken out of messages, each with a mark that nobody can guess in its place."""
+    """Names of control tokens that were taken out of messages, each with a mark that nobody can guess in its place.
+
+    So is what a name begins with where a text of a message ends: the rest could stand at the beginning of the next.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         added = tokenizer.engine.get_added_tokens_decoder().values()
-        names = sorted((token.content for token in added if token.special), key=len, reverse=True)
-        self.control = re.compile("|".join(map(re.escape, names)) or r"(?!)")
+        self.controls = sorted((token.content for token in added if token.special), key=len, reverse=True)
+        self.control = re.compile("|".join(map(re.escape, self.controls)) or r"(?!)")
+        self.beginnings = {name[:end] for name in self.controls for end in range(1, len(name))} - {*self.controls}
         self.nonce, self.names = secrets.token_hex(16), list[str]()
 
     def hide(self, value: Any) -> Any:
         """The same without them, in lists and tables too, whose keys a template can write as well."""
         if isinstance(value, str):
-            return self.control.sub(self._mark, value)
+            return self._hide_end(self.control.sub(lambda found: self._mark(found[0]), value))
         if isinstance(value, Mapping):
             return {self.hide(key): self.hide(inner) for key, inner in value.items()}
         return [self.hide(inner) for inner in value] if isinstance(value, list | tuple) else value
 
-    def _mark(self, found: re.Match[str]) -> str:
-        self.names.append(found[0])
+    def _hide_end(self, text: str) -> str:
+        """Before white space, too, which templates strip."""
+        longest = len(self.controls[0]) if self.controls else 0
+        for kept in (text, text.rstrip()):
+            for start in range(max(0, len(kept) - longest), len(kept)):
+                if kept[start:] in self.beginnings:
+                    return text[:start] + self._mark(kept[start:]) + text[len(kept) :]
+        return text
+
+    def _mark(self, name: str) -> str:
+        self.names.append(name)
         return f"\ue000{self.nonce}-{len(self.names) - 1}\ue001"
 
     def apart(self, text: str) -> Iterator[tuple[str, str]]:
-        """Text of the template and its messages, each with the name that was hidden behind it."""
-        place = 0
+        """Text of the template and its messages, each with the name that was hidden behind it.
+
+        A beginning that nothing completed is text like any other, and is encoded together with what is around it.
+        """
+        parts, place = list[tuple[str, str]](), 0
         for found in MARK.finditer(text):
             if found[1] == self.nonce and int(found[2]) < len(self.names):  # a template can see it and lie
-                yield text[place : found.start()], self.names[int(found[2])]
+                parts.append((text[place : found.start()], self.names[int(found[2])]))
                 place = found.end()
-        yield text[place:], ""
+        parts.append((text[place:], ""))
+        plain, end, before = "".join(part + name for part, name in parts), 0, ""
+        for part, name in parts:
+            before, end = before + part, end + len(part) + len(name)
+            if name in self.beginnings and not self._completed(plain, end - len(name), end):
+                before += name
+            else:
+                yield before, name
+                before = ""
+        yield before, ""
+
+    def _completed(self, text: str, start: int, end: int) -> bool:
+        """Whether the name of a control token begins in a part of a text, and goes on behind it."""
+        return any(
+            text.startswith(name, at) for at in range(start, end) for name in self.controls if at + len(name) > end
+        )
 
 
 def _order(template: str, values: Mapping[str, Any]) -> bytes:
