@@ -17,6 +17,7 @@ from regard.model.device import chosen_device
 from regard.model.quantize import quantize
 from regard.model.weights import fitted, load
 from regard.recipe import Recipe
+from regard.recipe.keys import Keys, is_within
 from regard.recipe.override import Override, pairs
 from regard.recipe.plugins import check_needs
 from regard.recipe.read import keys, put
@@ -137,6 +138,9 @@ def task_of(recipe: Recipe) -> type[Task]:
 def _only_at_use(overrides: Sequence[Override], recipe: Recipe) -> None:
     known = (*task_of(recipe).at_use, *task_of(recipe).at_reading)
     for key in keys(overrides):
-        if not any(key == one or key.startswith(f"{one}.") for one in known):
+        if not is_within(key, known):
+            table = recipe.table()
+            if key not in Keys(table, MENU).valid and (meant := Keys(table, MENU, known).suggest(key)):
+                raise RecipeError(f"{key}: unknown{meant}")
             more = f"; what can is {', '.join(known)}" if known else ""
             raise RecipeError(f"{key}: cannot be changed once a run is trained{more}")

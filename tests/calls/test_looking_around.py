@@ -32,7 +32,7 @@ from regard.training.menu import MENU
         (("gpt2", 5), "wanted 'key.key=value' or a mapping, given int"),
         (("gpt2", "model"), "wanted key.key=value"),
         (("gpt2", {"model.width": "x"}), "model.width: wanted a whole number"),
-        (("gpt2", {"modell": {"width": 3}}), "modell: unknown; did you mean 'model'?"),
+        (("gpt2", {"modell": {"width": 3}}), "modell: unknown; did you mean model?"),
     ],
 )
 def test_what_is_no_recipe_is_refused(call: Callable[..., Any], said: tuple[Any, ...], told: str) -> None:

@@ -65,7 +65,7 @@ def test_what_is_no_recipe_is_refused(call: Call, recipe: Any, said: str) -> Non
         ({"training": {"steps": None}}, "training.steps: wanted a whole number ≥ 0, given None"),
         ({"model.width": float("nan")}, "model.width: wanted a whole number ≥ 1, given nan"),
         ({5: 3}, "wanted key.key=value"),
-        ({"trainin.steps": 3}, "trainin: unknown; did you mean 'training'?"),
+        ({"trainin.steps": 3}, "trainin.steps: unknown; did you mean training.steps?"),
     ],
 )
 def test_what_is_no_override_is_refused(call: Call, override: Any, said: str) -> None:

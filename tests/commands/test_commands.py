@@ -64,7 +64,10 @@ def test_describe_gives_figures_to_people_and_machines() -> None:
 
 BAD = {
     "unknown recipe": (("describe", "transformer-tyni"), "did you mean 'transformer-tiny'?"),
-    "unknown key": (("describe", "gpt2", "model.decoder.attention.kv_head=2"), "did you mean 'kv_heads'?"),
+    "unknown key": (
+        ("describe", "gpt2", "model.decoder.attention.kv_head=2"),
+        "did you mean model.decoder.attention.kv_heads?",
+    ),
     "wrong type": (("describe", "gpt2", "model.width=wide"), "model.width: wanted a whole number ≥ 1, given 'wide'"),
     "heads": (("describe", "gpt2", "model.decoder.attention.heads=7"), "7 heads do not divide width 768"),
     "unknown slot": (("menu", "atention"), "did you mean 'attention'?"),

@@ -154,9 +154,11 @@ def test_how_it_answers_can_be_said_and_what_it_is_cannot(
     (search,) = searches
     assert isinstance(search, Beam)
     assert (search.beam_size, search.length_penalty, search.no_repeat_ngram_size) == (7, 0, 2)
-    for key in ("model.width=8", "data.test=3", "task.max_length=9", "decodings.beam_size=2", "training.steps=1"):
+    for key in ("model.width=8", "data.test=3", "task.max_length=9", "training.steps=1"):
         refused(2, f"{key.partition('=')[0]}: cannot be changed once a run is trained; what can is", *words, key)
-    refused(2, "decoding.beam_sise: unknown; did you mean 'beam_size'?", *words, "decoding.beam_sise=2")
+    for key in ("decodings.beam_size=2", "beam_size=2", "num_beams=2"):
+        refused(2, f"{key.partition('=')[0]}: unknown; did you mean decoding.beam_size?", *words, key)
+    refused(2, "decoding.beam_sise: unknown; did you mean decoding.beam_size?", *words, "decoding.beam_sise=2")
 
 
 def test_a_run_of_nothing_but_training_pairs_says_what_to_do(tmp_path: Path) -> None:

@@ -40,7 +40,9 @@ def test_a_part_is_chosen_like_any_other() -> None:
     described = regard.describe("gpt-char", {"model.decoder.attention": "mine"})
     assert "Mine" in str(described)
     assert "How loud it is, in nothing." in str(recipe_schema(MENU))
-    with pytest.raises(regard.RecipeError, match=r"attention\.lout: unknown; did you mean 'loud'?"):
+    with pytest.raises(
+        regard.RecipeError, match=r"attention\.lout: unknown; did you mean model\.decoder\.attention\.loud\?"
+    ):
         build("gpt-char", {"model.decoder.attention": {"kind": "mine", "lout": 3.0}})
     regard.menu().remove("attention", "mine")
     with pytest.raises(regard.RecipeError, match="no attention is called 'mine'"):

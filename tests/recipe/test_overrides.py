@@ -124,7 +124,7 @@ def test_what_is_no_toml_is_a_word() -> None:
         ("model.decoder.layers", "wanted key.key=value"),
         ("=3", "wanted key.key=value"),
         ("model..layers=3", "wanted key.key=value"),
-        ("modell.width=3", "modell: unknown; did you mean 'model'?"),
+        ("modell.width=3", "modell: unknown; did you mean model?"),
         ("model.width.deep=3", "is a value, so nothing can be set below it"),
     ],
 )

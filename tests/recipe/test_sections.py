@@ -85,7 +85,7 @@ def test_more_can_be_said_about_a_section_that_is_there_by_default() -> None:
     [
         ({"task": "adding", "data": "phrases"}, "data: unknown; there is name, about, from, task, model, training"),
         ({"task": "adding", "tokenizer": {}}, "tokenizer: unknown; there is name, about, from, task, model, training"),
-        ({"task": "reading", "data": "phrases", "dat": {}}, "dat: unknown; did you mean 'data'?"),
+        ({"task": "reading", "data": "phrases", "dat": {}}, "dat: unknown; did you mean data?"),
         ({"task": "reading", "data": "phrases", "tokens": {}}, "tokens: unknown; it is called tokenizer now"),
         ({"data": "phrases"}, "task: missing; choose one of reading, adding, which read [data]"),
         ({"tokenizer": "bpe"}, "task: missing; choose one of reading, adding, which read [tokenizer]"),

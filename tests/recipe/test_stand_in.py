@@ -43,7 +43,7 @@ def test_what_else_is_said_changes_no_kind() -> None:
 
 
 def test_a_slip_in_what_only_the_users_files_have_is_noticed() -> None:
-    with pytest.raises(RecipeError, match=r"data\.trian: unknown; did you mean 'train'\?"):
+    with pytest.raises(RecipeError, match=r"data\.trian: unknown; did you mean data\.train\?"):
         data("data.trian=a.txt")
     with pytest.raises(RecipeError, match=r"data\.foo: unknown; there is kind, "):
         data("data.foo=a.txt")

@@ -45,6 +45,10 @@ def _misused(error: Any) -> str:
     if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen already
         return ""
     said = error.format_message().rstrip(".")
+    if type(error).__name__ == "NoSuchOption":
+        from regard.commands.mistyped import option_meant
+
+        said = error.message + option_meant(error.option_name, error.possibilities or [], sys.argv[1:])
     said = f"{said[:1].lower()}{said[1:]}"
     context = error.ctx if isinstance(error, Usage) else None
     return said if context is None else f"{said}\n{context.command_path} --help says what there is"

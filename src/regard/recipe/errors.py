@@ -1,6 +1,6 @@
 """What a reader of a recipe is told: the place, what was wanted, what was given."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from itertools import chain
 from typing import Annotated, Any
@@ -23,22 +23,25 @@ def nearest(name: str, names: Iterable[str], elsewhere: Iterable[str] = ()) -> s
 
 Kinds = Mapping[str, Mapping[str, FieldInfo]]
 """What every choice of a slot takes, by its kind."""
+Suggest = Callable[[str], str]
+"""`; did you mean a.b?` for a key that is unknown, from all keys of a recipe; or nothing."""
 
 
-def explain(error: ValidationError, place: str, kind: str, kinds: Kinds) -> str:
+def explain(error: ValidationError, place: str, kind: str, kinds: Kinds, suggest: Suggest | None = None) -> str:
     """The faults of one table of a recipe: a line each, two at most."""
     faults = map(dict, error.errors(include_url=False))
-    lines = list(dict.fromkeys(_line(fault, place, kind, kinds) for fault in faults))
+    lines = list(dict.fromkeys(_line(fault, place, kind, kinds, suggest) for fault in faults))
     return "\n".join(lines[:2]) + (f" (and {len(lines) - 2} more)" if len(lines) > 2 else "")
 
 
-def _line(fault: dict[str, Any], place: str, kind: str, kinds: Kinds) -> str:
+def _line(fault: dict[str, Any], place: str, kind: str, kinds: Kinds, suggest: Suggest | None) -> str:
     key, known = str(fault["loc"][0]) if fault["loc"] else "", kinds[kind]
     where = f"{place}.{key}" if key else place
     others = [f"{place}.kind={other}" for other, options in kinds.items() if _takes(options, key, fault["input"])]
     if fault["type"] == "extra_forbidden":
         elsewhere = f"; {kind!r} has no such option: it belongs to {' or '.join(others[:3])}" if others else ""
-        return f"{where}: unknown{renamed_key(where) or elsewhere or nearest(key, known, chain(*kinds.values()))}"
+        meant = renamed_key(where) or elsewhere or (suggest(where) if suggest is not None else "")
+        return f"{where}: unknown{meant or nearest(key, known, chain(*kinds.values()))}"
     if fault["type"] == "missing":
         return f"{where}: missing; it has no default, so the recipe must say it"
     own = fault["type"] == "value_error"  # what a check of ours says

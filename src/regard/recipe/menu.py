@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from regard.errors import RecipeError
 from regard.markup import table
 from regard.recipe.adding import check_entry
-from regard.recipe.errors import explain, nearest
+from regard.recipe.errors import Suggest, explain, nearest
 from regard.recipe.part import Part
 from regard.recipe.plugins import load_installed, origin_of
 from regard.recipe.renamed import renamed_kind
@@ -107,11 +107,11 @@ class Menu:
         """The name of the slot whose entries are of a class."""
         return self._named[abstract]
 
-    def order(self, slot: str, value: Any, place: str) -> Part[Any]:
-        """Check what a recipe says for a slot, and everything below it."""
-        return self._order(slot, value, place, f"{place}.")
+    def order(self, slot: str, value: Any, place: str, suggest: Suggest | None = None) -> Part[Any]:
+        """Check what a recipe says for a slot, and everything below it; `suggest` says what an unknown key means."""
+        return self._order(slot, value, place, f"{place}.", suggest)
 
-    def lift(self, slot: str, value: Any, sections: Mapping[str, Any]) -> Part[Any]:
+    def lift(self, slot: str, value: Any, sections: Mapping[str, Any], suggest: Suggest | None = None) -> Part[Any]:
         """The same where the slots of an entry are sections of their own: [data] beside [task], not below it."""
         table = {"kind": value} if isinstance(value, str) else value
         if isinstance(table, Mapping):
@@ -120,9 +120,9 @@ class Menu:
                 if name in table:
                     raise RecipeError(f"{slot}.{name}: belongs to a section of its own, [{name}]")
             table = dict(table) | {name: sections[name] for name in known if name in sections}
-        return self._order(slot, table, slot, "")
+        return self._order(slot, table, slot, "", suggest)
 
-    def _order(self, slot: str, value: Any, place: str, below: str) -> Part[Any]:
+    def _order(self, slot: str, value: Any, place: str, below: str, suggest: Suggest | None) -> Part[Any]:
         table = {"kind": value} if isinstance(value, str) else value
         model = self._entry(slot, table, place)
         options = {"kind": model.model_fields["kind"].default} | dict(table)
@@ -137,12 +137,12 @@ class Menu:
                 given = default.default
             elif isinstance(given, Mapping) and "kind" not in given and not default.is_required():
                 given = default.default | dict(given)  # more about what is there anyway
-            options[name] = self._order(inner, given, f"{below}{name}", f"{below}{name}.")
+            options[name] = self._order(inner, given, f"{below}{name}", f"{below}{name}.", suggest)
         try:
             part = model(**options)
         except ValidationError as error:
             kinds = {kind: entry.model_fields for kind, entry in self.slots[slot].parts.items()}
-            raise RecipeError(explain(error, place, options["kind"], kinds)) from error
+            raise RecipeError(explain(error, place, options["kind"], kinds, suggest)) from error
         part._place = place
         return part
 

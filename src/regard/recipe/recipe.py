@@ -9,13 +9,13 @@ from typing import Any
 
 from regard.disk.shelf import shelf
 from regard.errors import RecipeError
-from regard.recipe.errors import nearest
+from regard.recipe.errors import Suggest, nearest
+from regard.recipe.keys import Keys, same_name
 from regard.recipe.menu import Menu
 from regard.recipe.override import Override, plain
 from regard.recipe.part import Part
 from regard.recipe.plugins import check_needs
 from regard.recipe.read import is_run, read
-from regard.recipe.renamed import renamed_key
 from regard.recipe.stand_in import put_over
 
 SECTIONS = ("name", "about", "from", "task", "model", "training")
@@ -68,32 +68,39 @@ class Recipe:
                 raise RecipeError(f"{key}: wanted a text, given {table[key]!r}")
         if "model" not in table:
             raise RecipeError(f"model: missing; choose one of {', '.join(menu.parts['model'])}")
-        task = menu.lift("task", table["task"], table) if "task" in table and "task" in menu.slots else None
-        model = _ordered_model(table, menu)
+        keys = Keys(table, menu)
+        lifted = "task" in table and "task" in menu.slots
+        task = menu.lift("task", table["task"], table, keys.suggest) if lifted else None
+        model = _ordered_model(table, menu, keys.suggest)
         made = cls(table.get("name", name), table.get("about", ""), model)
-        if "task" not in menu.slots:  # which other sections there are is not known here, only slips of the pen are
-            for key in table:
-                if key not in SECTIONS and get_close_matches(key, SECTIONS, cutoff=0.8):
-                    raise RecipeError(f"{key}: unknown{nearest(key, SECTIONS)}")
+        if "task" not in menu.slots:  # sections of tasks are not known here: tables, or the names of choices
+            for key, value in table.items():
+                typo = bool(get_close_matches(key, SECTIONS, cutoff=0.8))
+                word = isinstance(value, str) and bool(same_name(key, keys.valid))  # `norm=rms`
+                if key not in SECTIONS and (typo or word or not isinstance(value, str | Mapping)):
+                    raise RecipeError(f"{key}: unknown{keys.suggest(key) or nearest(key, SECTIONS)}")
             return made
         if task is not None:
-            training = menu.order("training", table.get("training", {}), "training")
+            training = menu.order("training", table.get("training", {}), "training", keys.suggest)
             made = replace(made, task=task, training=training)
         if "from" in table and "from" in menu.slots:
             start = table["from"]
             start = {"run": start} if isinstance(start, str) else start
-            made = replace(made, start=menu.order("from", start, "from"))
-        made._refuse_unknown(table, menu)
+            made = replace(made, start=menu.order("from", start, "from", keys.suggest))
+        made._refuse_unknown(table, menu, keys)
         return made
 
-    def _refuse_unknown(self, table: Mapping[str, Any], menu: Menu) -> None:
+    def _refuse_unknown(self, table: Mapping[str, Any], menu: Menu, keys: Keys) -> None:
         tasks = menu.parts["task"]
         known = [*SECTIONS, *(self.task.slots if self.task is not None else ())]
         for key in table:
             if self.task is None and (key == "training" or any(key in each.slots for each in tasks.values())):
                 raise RecipeError(f"task: missing; choose one of {', '.join(tasks)}, which read [{key}]")
             if key not in known:
-                raise RecipeError(f"{key}: unknown{renamed_key(key) or nearest(key, known)}")
+                for place in (_inner_key(key, table[key]), key):
+                    if meant := keys.suggest(place):
+                        raise RecipeError(f"{place}: unknown{meant}")
+                raise RecipeError(f"{key}: unknown{nearest(key, known)}")
 
     def wants(self, section: str) -> Part[Any]:
         """A part that this recipe must have."""
@@ -137,12 +144,20 @@ class Recipe:
         return table if self.training is None else table | {"training": self.training.table()}
 
 
+def _inner_key(key: str, value: Any) -> str:
+    """The whole key where a table says one thing alone: `optimizer.lr`."""
+    while isinstance(value, Mapping) and len(value) == 1:
+        inner, value = next(iter(value.items()))
+        key = f"{key}.{inner}"
+    return key
+
+
 def shown_size(size: Size) -> str:
     """12,000, or 24 × 48."""
     return " × ".join(f"{side:,}" for side in size) if isinstance(size, list) else f"{size:,}"
 
 
-def _ordered_model(table: Mapping[str, Any], menu: Menu) -> Part[Any]:
+def _ordered_model(table: Mapping[str, Any], menu: Menu, suggest: Suggest) -> Part[Any]:
     """The model of a recipe, with what it says of images in [task] alone; what is wrong with that is said of [task]."""
     model, task = table["model"], table.get("task")
     said = {key: task[key] for key in SAID_ONCE if key in task} if isinstance(task, Mapping) else {}
@@ -151,7 +166,7 @@ def _ordered_model(table: Mapping[str, Any], menu: Menu) -> Part[Any]:
     known = menu.slots["model"].parts.get(kind) if isinstance(kind, str) else None
     more = {} if known is None else {key: one for key, one in said.items() if key in known.model_fields}
     try:
-        return menu.order("model", more | dict(told) if more else model, "model")
+        return menu.order("model", more | dict(told) if more else model, "model", suggest)
     except RecipeError as error:
         place, _, what = str(error).partition(": ")
         key = place.removeprefix("model.").partition("[")[0]

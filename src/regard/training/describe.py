@@ -6,14 +6,18 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from regard.errors import RecipeError
 from regard.figures import figures
 from regard.listener import SILENT, Listener
 from regard.model.build import open_recipe
 from regard.model.describe import Description
 from regard.model.describe import describe as described
 from regard.recipe import Recipe, Size
+from regard.recipe.errors import nearest
+from regard.recipe.keys import Keys
 from regard.recipe.override import Override, plain
-from regard.recipe.read import is_run, put, read
+from regard.recipe.read import is_run, keys, read
+from regard.recipe.stand_in import put_over
 from regard.run import Run
 from regard.tasks.task import Task
 from regard.training.menu import MENU
@@ -35,6 +39,7 @@ def describe(
     run = Run.open(Path(named)) if isinstance(named, str) and is_run(named) else None
     said = _became(run, listener) if run is not None else ""  # first: what is wrong with a run is not said of its keys
     found = open_recipe(named, overrides)
+    _check_keys(overrides, _tables(named, overrides))
     sizes = {} if run is not None else _expected(found, _tables(named, overrides))
     sized = found.sized(sizes, MENU) if sizes else found
     return replace(described(sized, length=length, batch=batch), vocabulary=_vocabulary(sized, sizes, run), run=said)
@@ -43,8 +48,16 @@ def describe(
 def _tables(recipe: str | Mapping[str, Any] | Recipe, overrides: Sequence[Override]) -> dict[str, Any]:
     """All that a recipe says, be it whole enough to be trained or not."""
     if isinstance(recipe, Recipe):
-        return put(recipe.table(), overrides)
-    return put(plain(recipe), overrides) if isinstance(recipe, Mapping) else read(recipe, overrides)
+        return put_over(recipe.table(), overrides, MENU)
+    return put_over(plain(recipe) if isinstance(recipe, Mapping) else read(recipe), overrides, MENU)
+
+
+def _check_keys(overrides: Sequence[Override], table: Mapping[str, Any]) -> None:
+    """Refuse a key that nothing reads: of a model alone, all others would be passed over."""
+    known = Keys(table, MENU)
+    for key in keys(overrides):
+        if key not in known.valid:
+            raise RecipeError(f"{key}: unknown{known.suggest(key) or nearest(key, known.sections)}")
 
 
 def facts(run: Run, listener: Listener = SILENT) -> dict[str, Any]:

@@ -218,7 +218,7 @@ def test_what_a_recipe_may_not_say(more: dict[str, object], said: str, tmp_path:
         ({"crop_padding": -1}, "augmentation.crop_padding: wanted a whole number ≥ 0 and ≤ 4096, given -1"),
         ({"mixup": 1e308}, "augmentation.mixup: wanted a number ≥ 0 and ≤ 100, given 1e+308"),
         ({"flip": 1.0}, "augmentation.flip: wanted a number ≥ 0 and < 1, given 1.0"),
-        ({"flop": 0.5}, "augmentation.flop: unknown; did you mean 'flip'?"),
+        ({"flop": 0.5}, "augmentation.flop: unknown; did you mean augmentation.flip?"),
     ],
 )
 def test_what_may_not_be_done_to_images(more: dict[str, object], said: str, tmp_path: Path) -> None:
