@@ -50,8 +50,9 @@ def classify(
     check_ahead(run)
     from regard.tasks.classification.showing import Pictures
     from regard.tasks.images.places import Places
-    from regard.verbs import classifier_of, opened
+    from regard.verbs import check_verb, classifier_of, opened
 
+    check_verb(run, "classify", "classifier")  # first: its texts would be names of no images
     read = groups_read(image, "classify")
     if show is not None:
         Places(show, overwrite=overwrite).check(is_several(image))

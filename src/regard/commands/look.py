@@ -115,6 +115,7 @@ def look(
     if run is None:
         return show_examples(out, only or [], smollm2, json, quiet)
     check_ahead(run, *(beside or ()))
+    from regard.verbs import check_one_task
     from regard.verbs import look as looked
 
     _check(out, view, heads, off or [])
@@ -122,6 +123,7 @@ def look(
     paged = is_paged(out, live, bool(view or rows), bool(heads or off or json), bool(subwords))
     if beside and not paged:
         raise InputError("--with: runs stand side by side on the page only; --out x.html writes one, --live opens it")
+    check_one_task([run, *(beside or ())])
     asked = _asked(text, file, tokens)
     with Shown(quiet) as heard:
         found = looked(run, asked, target, tokens=tokens, device=device, listener=heard)

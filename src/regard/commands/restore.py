@@ -51,8 +51,9 @@ def restore(
     check_ahead(run)
     from regard.tasks.images.places import Places
     from regard.tasks.restoration.printing import PNG, Prints
-    from regard.verbs import opened, restorer_of
+    from regard.verbs import check_verb, opened, restorer_of
 
+    check_verb(run, "restore", "restorer")  # first: its texts would be names of no images
     read = groups_read(image, "restore")
     for places in (Places(out, (PNG,)), *([] if show is None else [Places(show)])):
         places.check(is_several(image))

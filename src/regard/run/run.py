@@ -11,6 +11,7 @@ holds nothing half-written; what was left over is swept away at the next start.
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ import tomli_w
 
 from regard.disk import names_inside, place, read_bytes, read_text, read_toml, remove, room, write
 from regard.disk.door import LARGEST
+from regard.disk.shelf import shelf
 from regard.errors import InputError
 from regard.listener import Listener
 from regard.recipe.read import RUN_RECIPE, is_run
@@ -64,8 +66,7 @@ class Run:
         """A run that is there."""
         folder = place(folder)
         if not is_run(folder):
-            made = f"{folder}: not a run folder (no {RUN_RECIPE} in it); "
-            raise InputError(made, call="regard.train makes one", flag="`regard train` makes one")
+            raise _not_a_run(folder)
         return cls(folder)
 
     def note(self, **facts: Any) -> None:
@@ -247,3 +248,17 @@ class Run:
         for checkpoint in [one for one in self.checkpoints() if one.step <= saved][keep:]:
             if checkpoint != best:
                 remove(checkpoint.folder)
+
+
+def _not_a_run(folder: Path) -> InputError:
+    """With the run that was meant, if it is where runs are kept or its name is similar; a recipe's name is no run."""
+    runs = Path("runs") / folder.name
+    near = [path for path in (runs.parent, folder.parent) if path.is_dir()]
+    there = {str(path): path.name for place in near for path in sorted(place.iterdir()) if is_run(path)}
+    similar = get_close_matches(folder.name, there.values(), n=1)
+    found = str(runs) if is_run(runs) else next((run for run, name in there.items() if name in similar), "")
+    said = f"{folder}: not a run folder (no {RUN_RECIPE} in it); "
+    if found:
+        return InputError(f"{said}did you mean {found}?")
+    recipe = str(folder) if (shelf() / f"{folder}.toml").is_file() else "RECIPE"
+    return InputError(said, call=f"regard.train({recipe!r}) makes one", flag=f"`regard train {recipe}` makes one")

@@ -1,5 +1,6 @@
 """Any way to name a run, opened for use."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +11,9 @@ from regard.listener import SILENT, Listener
 from regard.recipe.override import Override
 from regard.recipe.read import keys
 from regard.run import Run
-from regard.trained import Trained, open_run
+from regard.tasks.task import Task
+from regard.trained import Trained, open_run, task_of
+from regard.training.menu import MENU
 from regard.verbs.given import named
 
 RunLike = str | Path | Run | Trained
@@ -56,5 +59,40 @@ def answerer_of(run: RunLike, kind: type[A], called: str) -> A:
     """What answers with a run, if that is of a kind; else its task is named."""
     trained = opened(run)
     if not isinstance(trained.answerer, kind):
-        raise InputError(f"{trained.run.folder}: not a {called}; its task is {trained.recipe.wants('task').kind}")
+        raise _other_task(trained.run.folder, task_of(trained.recipe), trained.recipe.wants("task").kind, called)
     return trained.answerer
+
+
+def check_verb(folder: Path, verb: str, called: str) -> None:
+    """Refuse a run that another verb is for, before anything of it is read but its recipe."""
+    kind = _task_kind(folder)
+    part = MENU.parts["task"].get(kind)  # none: a plugin is missing, say, and whoever opens it says so
+    if part is not None and issubclass(part.entry, Task) and _verb_of(part.entry) not in (verb, "describe"):
+        raise _other_task(folder, part.entry, kind, called)
+
+
+def check_one_task(folders: Sequence[Path]) -> None:
+    """Refuse runs of different tasks, before anything of them is read but their recipes."""
+    first, *others = [(folder, _task_kind(folder)) for folder in folders]
+    for folder, kind in others:
+        if kind != first[1]:
+            said = f"{first[0]} is of {first[1]}, {folder} of {kind}"
+            raise InputError(f"runs of one task can be seen side by side: {said}")
+
+
+def _verb_of(task: type[Task]) -> str:
+    """The verb that uses a trained run; a task of the user's own may name none, and has `describe`."""
+    return task.example.split()[1]
+
+
+def _task_kind(folder: Path) -> str:
+    task = Run.open(folder).recipe.get("task")
+    return str(task.get("kind") if isinstance(task, Mapping) else task)
+
+
+def _other_task(folder: Path, task: type[Task], kind: str, called: str) -> InputError:
+    return InputError(
+        f"{folder}: not a {called}; its task is {kind}: ",
+        call=f"regard.{_verb_of(task)}({str(folder)!r}, …)",
+        flag=f"`{task.example.format(run=shlex.quote(str(folder)))}`",
+    )
