@@ -190,6 +190,19 @@ def test_a_folder_is_no_file_and_too_many_numbers_are_too_many(tmp_path: Path, m
     translated("transformer").save(tmp_path / "z.json", "cross")
 
 
+def test_a_panel_is_printed_in_words_and_gives_its_numbers() -> None:
+    look = translated("transformer")
+    panel = look.panel("cross")
+    assert str(panel) == look.text("cross")
+    assert {"dog", "meadow"} <= set(str(panel).split())
+    assert "dog" in panel._repr_html_()
+    assert panel.table().shape == (8, 7)
+    for text, words in (("thefox", False), ("the fox jumps", True)):
+        panel = read(text).panel("masked.0.0")
+        assert str(panel) == read(text).text("masked.0.0")
+        assert panel.table().shape == panel.shape(words)
+
+
 def test_on_a_terminal_it_is_letters_and_shades() -> None:
     look = translated("transformer")
     lines = str(look).splitlines()

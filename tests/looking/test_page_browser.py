@@ -56,7 +56,7 @@ FAMILIES = {
     "resnet": lambda: classified(kind="resnet", width=4, blocks=1, stages=2),
 }
 VIEWS = {
-    "rnn": ["alignment", "heads"],
+    "rnn": ["alignment", "heads", "step"],
     "transformer": ["alignment", "heads", "step"],
     "gpt": ["alignment", "heads", "next", "step"],
     "fixed": ["alignment"],
@@ -248,6 +248,21 @@ def test_one_step_is_reckoned_as_the_model_does(browser: Any, files: dict[str, s
     assert shown == pytest.approx(mixed, abs=2e-3)
     tab.does('[data-do="scale"]')
     assert "Without ÷ √d" in tab.text("#closing")
+    assert tab.said == []
+    tab.context.close()
+
+
+def test_the_additive_score_is_reckoned_too(browser: Any, files: dict[str, str]) -> None:
+    tab = Tab(browser)
+    tab.open(files["rnn"], "view=step&step=2")
+    assert "vᵀ tanh( W s + U h )" in tab.text("#view")
+    weights = FAMILIES["rnn"]().weights("alignment", 0, 0)[2].tolist()
+    shown = [float(row) for row in tab.page.locator(".numbers tbody td:nth-child(5)").all_inner_texts()]
+    assert shown == pytest.approx(weights, abs=6e-5)
+    within = re.search(r"the model's own within (\d)·10⁻(\S)", tab.text("#closing"))
+    assert within
+    assert within[2] in "⁴⁵⁶⁷⁸"  # the weights of a page have 16 bits
+    assert tab.page.locator('[data-do="scale"]').count() == 0
     assert tab.said == []
     tab.context.close()
 

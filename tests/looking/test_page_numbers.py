@@ -145,11 +145,24 @@ def test_queries_and_keys_give_the_weights(positions: str, heads: int) -> None:
         )
 
 
-def test_what_has_no_products_is_not_reckoned() -> None:
-    look = translated("additive")
-    assert not can_reckon(look, look.layers[0])
-    with pytest.raises(InputError, match="no products"):
-        reckon(look, "alignment.0.0")
+@pytest.mark.parametrize("kind", ["additive", "luong"])
+def test_states_and_sources_give_the_alignment(kind: str) -> None:
+    """By Bahdanau's score, or by Luong's, step after step of a recurrent decoder."""
+    look = translated(kind)
+    one = reckon(look, "alignment.0.0")
+    scores = one.queries @ one.keys.T
+    if kind == "additive":
+        assert one.additive is not None
+        scores = (one.queries[:, None] + one.keys).tanh() @ one.additive[0]
+    torch.testing.assert_close(scores.softmax(-1), look.weights("alignment", 0, 0))
+    assert (one.scale, one.slope, len(one.queries)) == (1.0, 0.0, len(look.scene.lines["outputs"]))
+
+
+def test_what_has_no_scores_is_not_reckoned() -> None:
+    look = translated("linear")
+    assert not can_reckon(look, look.of("encoder")[0])
+    with pytest.raises(InputError, match="neither products of queries and keys nor additive"):
+        reckon(look, "encoder.0.0")
 
 
 def test_a_translation_goes_on_from_a_word_of_ours() -> None:

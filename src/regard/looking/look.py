@@ -6,7 +6,7 @@ to be seen in them, the notes say [N2:603-605]; `influence` asks the same of gra
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -21,7 +21,7 @@ from regard.looking.alignment import NoAttentionError
 from regard.looking.asking import all_asking
 from regard.looking.influence import Influence
 from regard.looking.layers import Kind, Layer, chosen, layers_of, title
-from regard.looking.letters import in_html, in_letters
+from regard.looking.letters import in_letters
 from regard.looking.panel import Panel
 from regard.looking.rollout import rollout
 from regard.looking.scene import Scene
@@ -78,7 +78,7 @@ class Look:
 
             rows, columns = (list(map(str, range(n))) for n in (self.scene.image.rows, self.scene.image.columns))
             return heat(columns, rows, grid(self, self.panel(self.usual)))
-        return in_html(self.panel(self.usual), self.words)
+        return self.panel(self.usual)._repr_html_()
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
@@ -109,7 +109,9 @@ class Look:
         return self.panel(f"{kind}.{layer}.{head}").table(False, start, stop)
 
     def panel(self, name: str) -> Panel:
-        """By its name: `cross.0.3` is a head, `cross.0` the mean of a layer, `cross` that of a kind;
+        """What the name says: printed it is a picture in letters, its `table()` are the numbers.
+
+        `cross.0.3` is a head, `cross.0` the mean of a layer, `cross` that of a kind;
         `rollout.encoder` follows a kind through its layers, `influence.source` is by gradients.
 
         A recurrent decoder's attention to the source goes by `cross` too.
@@ -118,9 +120,9 @@ class Look:
         if first == "cross" and "alignment" in self.kinds:
             return self.panel(".".join(["alignment", *rest]))
         if first == "influence":
-            return self.influence.panel(rest)
+            return replace(self.influence.panel(rest), words=self.words)
         if first == "rollout":
-            return rollout(self, rest)
+            return replace(rollout(self, rest), words=self.words)
         layers = self._chosen(name, first, rest)
         head = int(rest[1]) if len(rest) > 1 else None
         one, most = layers[0], min(layer.most for layer in layers)
@@ -134,7 +136,7 @@ class Look:
         named = title(one.kind, one.number if rest else None, head, len(layers), one.heads)
         lines = self.scene.lines
         place = (first, one.number if rest else None, head)
-        return Panel(name, named, lines[one.rows], lines[one.columns], block, most, place)
+        return Panel(name, named, lines[one.rows], lines[one.columns], block, most, place, self.words)
 
     def panels(self, view: str) -> list[Panel]:
         """What a view shows: the panel of that name, or, as `heads.cross`, every head of a kind, layer by layer."""

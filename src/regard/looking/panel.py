@@ -32,6 +32,20 @@ class Panel:
     """Rows that can be asked for at once without needing much memory."""
     place: tuple[str, int | None, int | None] = ("", None, None)
     """The kind, layer and head it is of; None where it is a mean of all."""
+    words: bool = True
+    """Whether it is shown in words, and not token by token, unless something else is asked for."""
+
+    def __str__(self) -> str:
+        """In letters and shades."""
+        from regard.looking.letters import in_letters
+
+        return in_letters(self, self.words)
+
+    def _repr_html_(self) -> str:
+        """In a notebook."""
+        from regard.looking.letters import in_html
+
+        return in_html(self, self.words)
 
     def shape(self, words: bool) -> tuple[int, int]:
         """Words (or tokens) that ask, and that are looked at."""
@@ -58,8 +72,9 @@ class Panel:
             weights = self.block(spans[0][0], spans[-1][1])
             yield first, merged(weights, spans, self.columns) if words else weights
 
-    def table(self, words: bool = True, start: int = 0, stop: int | None = None) -> Float[Tensor, "r C"]:
-        """All of it, or some rows; as large as it is."""
+    def table(self, words: bool | None = None, start: int = 0, stop: int | None = None) -> Float[Tensor, "r C"]:
+        """All of its numbers, or those of some rows; as large as it is."""
+        words = self.words if words is None else words
         found = [block for _, block in self.blocks(words, start, stop)]
         return torch.cat(found) if found else torch.zeros(0, self.shape(words)[1])
 

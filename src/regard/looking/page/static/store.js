@@ -144,6 +144,6 @@ export async function vectors(look, name) {
     found.push({ rows, columns, values: new Float32Array(buffer, place + 8, rows * columns) });
     place += 8 + 4 * rows * columns;
   }
-  const [[scale, slope], queries, keys, values] = [found[0].values, found[1], found[2], found[3]];
-  return { scale, slope, queries, keys, values };
+  const [[scale, slope], queries, keys, values, additive] = [found[0].values, found[1], found[2], found[3], found[4]];
+  return { scale, slope, queries, keys, values, additive: additive ? additive.values : null };
 }

@@ -1,4 +1,4 @@
-// One row of one head, reckoned anew in the page: similarity, scaling, softmax, weighted sum.
+// One row of one head, reckoned anew in the page: similarity (a product, or additive), scaling, softmax, weighted sum.
 import { apart, css } from "./colours.js";
 import { button, choice, el, toggle, visible } from "./dom.js";
 import { power } from "./heatmap.js";
@@ -14,7 +14,7 @@ export function reckonedHeads(look) {
 
 export async function stepView(page) {
   const { look } = page.state, heads = reckonedHeads(look);
-  if (!heads.length) return { node: el("div", { class: "card" }, el("h2", { text: "Nothing to reckon" }), el("p", { class: "note", text: "No attention here compares queries and keys by their product, or none is kept in this file." })), shown() {} };
+  if (!heads.length) return { node: el("div", { class: "card" }, el("h2", { text: "Nothing to reckon" }), el("p", { class: "note", text: "No attention here compares queries and keys by their product or by an additive score, or none is kept in this file." })), shown() {} };
   const name = heads.includes(page.state.head) ? page.state.head : heads[0], [rowSide, columnSide] = sidesOf(look, name);
   const [held, table] = await Promise.all([vectors(look, name), weights(look, name)]);
   const rows = labelsOf(look, rowSide, false), columns = labelsOf(look, columnSide, false);
@@ -25,17 +25,20 @@ export async function stepView(page) {
     choice("row", rows.map((label, place) => [String(place), `${place + 1} ${visible(label, 18)}`]), String(row), (place) => page.go({ step: Number(place) })),
     button("←", () => page.go({ step: row - 1 }), { disabled: row === 0, "aria-label": "row before" }),
     button("→", () => page.go({ step: row + 1 }), { disabled: row === held.queries.rows - 1, "aria-label": "next row" }),
-    toggle(page.state.scaled ? "÷ √d is on" : "÷ √d is off", page.state.scaled, (scaled) => page.go({ scaled }), { "data-do": "scale" }));
+    held.scale === 1 ? null : toggle(page.state.scaled ? "÷ √d is on" : "÷ √d is off", page.state.scaled, (scaled) => page.go({ scaled }), { "data-do": "scale" }));
   const shownColumns = columns.length <= MOST ? [...columns.keys()] : strongest(found.softmax, MOST).sort((one, two) => one - two);
-  const node = el("div", { class: "card" }, el("h2", { text: `${titleOf(name)}: where “${visible(rows[row])}” looks, in four steps` }), bar,
+  const node = el("div", { class: "card" }, el("h2", { text: `${titleOf(name)}: where “${visible(rows[row])}” looks, step by step` }), bar,
     query(held, rows[row], row), ...four(held, found, columns, shownColumns, page.state.scaled), closing(held, found, page.state.scaled, table));
   return { node, shown() {} };
 }
 
-export function reckon({ queries, keys, values, scale, slope }, table, row, scaled, { square, causal }) {
+export function reckon({ queries, keys, values, scale, slope, additive }, table, row, scaled, { square, causal }) {
   const width = queries.columns, products = new Float64Array(keys.rows), scores = new Float64Array(keys.rows);
   for (let key = 0; key < keys.rows; key++) {
-    for (let part = 0; part < width; part++) products[key] += queries.values[row * width + part] * keys.values[key * width + part];
+    for (let part = 0; part < width; part++) {
+      const asked = queries.values[row * width + part], there = keys.values[key * width + part];
+      products[key] += additive ? additive[part] * Math.tanh(asked + there) : asked * there;
+    }
     scores[key] = products[key] * (scaled ? scale : 1) - (square ? slope * Math.abs(row - key) : 0);
   }
   const ahead = [...scores.keys()].map((key) => causal && key > row), first = shares(scores, ahead);
@@ -62,27 +65,29 @@ function strip(values, label) {
 
 function query(held, label, row) {
   const own = [...held.queries.values.subarray(row * held.queries.columns, (row + 1) * held.queries.columns)];
-  return el("div", { class: "step" }, el("h3", {}, el("span", { text: "q" }), `what “${visible(label)}” looks for: ${own.length} numbers`), strip(own, own.map((one) => one.toFixed(2)).join(", ")),
+  return el("div", { class: "step" }, el("h3", {}, el("span", { text: held.additive ? "W s" : "q" }), `what “${visible(label)}” looks for: ${own.length} numbers`), strip(own, own.map((one) => one.toFixed(2)).join(", ")),
     el("p", { class: "note", text: own.slice(0, 8).map((one) => one.toFixed(3)).join("  ") + (own.length > 8 ? "  …" : "") }));
 }
 
 function four(held, found, columns, shown, scaled) {
-  const d = held.queries.columns, divided = scaled && held.scale !== 1;
-  const head = el("tr", {}, el("th", { class: "left", text: "looked at" }), el("th", { class: "left-text", text: `k: ${d} numbers` }), ...["q · k", divided ? `÷ √${d}` : "as it is", "mask", "softmax", "", "· v₀"].map((text) => el("th", { text })));
+  const d = held.queries.columns, divided = scaled && held.scale !== 1, { additive } = held, [key_, value] = additive ? ["U h", "h"] : ["k", "v"];
+  const changed = !additive || Boolean(held.slope), far = held.slope ? `− ${held.slope.toFixed(3)} · distance ` : "";
+  const score = additive ? ["vᵀ tanh(W s + U h)", ...(changed ? ["− distance"] : [])] : ["q · k", divided ? `÷ √${d}` : "as it is"];
+  const head = el("tr", {}, el("th", { class: "left", text: "looked at" }), el("th", { class: "left-text", text: `${key_}: ${d} numbers` }), ...[...score, "mask", "softmax", "", `· ${value}₀`].map((text) => el("th", { text, class: text ? null : "weigh" })));
   const best = strongest(found.softmax, 1)[0];
   const body = shown.map((key) => el("tr", { class: key === best ? "most" : null }, el("th", { class: "left", text: visible(columns[key] ?? "", 18) }),
     el("td", {}, strip([...held.keys.values.subarray(key * d, (key + 1) * d)], `key of ${visible(columns[key] ?? "", 18)}`)),
-    el("td", { text: found.products[key].toFixed(3) }), el("td", { text: found.scores[key].toFixed(3) }),
+    el("td", { text: found.products[key].toFixed(3) }), changed ? el("td", { text: found.scores[key].toFixed(3) }) : null,
     el("td", { class: found.masked[key] ? "masked" : null, text: found.masked[key] ? "−∞" : "0" }), el("td", { class: found.masked[key] ? "masked" : null, text: found.softmax[key].toFixed(4) }),
-    el("td", {}, el("span", { class: "weight", style: { width: `${(100 * found.softmax[key]).toFixed(1)}px` } })),
+    el("td", { class: "weigh" }, el("span", { class: "weight", style: { width: `${(100 * found.softmax[key]).toFixed(1)}px` } })),
     el("td", { text: (found.softmax[key] * held.values.values[key * held.values.columns]).toFixed(4) })));
   const left = columns.length - shown.length;
   return [
-    el("div", { class: "step" }, el("h3", {}, el("span", { text: "1–3" }), "similarity, scaling, softmax"),
-      el("p", { class: "formula" }, `softmax( q · kᵀ ${divided ? `÷ √${d} ` : ""}${held.slope ? `− ${held.slope.toFixed(3)} · distance ` : ""}+ mask )`, el("span", { class: "dim", text: divided ? `   √${d} = ${Math.sqrt(d).toFixed(3)}` : "" })),
+    el("div", { class: "step" }, el("h3", {}, el("span", { text: "1–3" }), additive ? "score, mask, softmax" : "similarity, scaling, softmax"),
+      additive ? el("p", { class: "formula", text: `α = softmax( vᵀ tanh( W s + U h ) ${far}+ mask )` }) : el("p", { class: "formula" }, `softmax( q · kᵀ ${divided ? `÷ √${d} ` : ""}${far}+ mask )`, el("span", { class: "dim", text: divided ? `   √${d} = ${Math.sqrt(d).toFixed(3)}` : "" })),
       el("div", { class: "numbers" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body))),
       left > 0 ? el("p", { class: "note", text: `and ${left.toLocaleString("en")} others with less weight` }) : null),
-    el("div", { class: "step" }, el("h3", {}, el("span", { text: "4" }), `the weighted sum Σ α · v: ${found.mixed.length} numbers`), strip([...found.mixed], "weighted sum"),
+    el("div", { class: "step" }, el("h3", {}, el("span", { text: "4" }), `the weighted sum Σ α · ${value}: ${found.mixed.length} numbers`), strip([...found.mixed], "weighted sum"),
       el("p", { class: "note", text: [...found.mixed].slice(0, 8).map((one) => one.toFixed(3)).join("  ") + (found.mixed.length > 8 ? "  …" : "") })),
   ];
 }
