@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from regard.calls.bench import Measured, bench
     from regard.calls.data import DataList, data
     from regard.calls.examples import look_examples
+    from regard.calls.menus import RecipeList, menu, recipes
     from regard.calls.runs import RunList, pack, runs
     from regard.calls.training import plan, train
     from regard.calls.use import align, classify, evaluate, generate, look, restore, score, translate
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
     from regard.listener import Listener
     from regard.looking.alignment import Alignment
     from regard.looking.look import Look
+    from regard.markup import Answers
     from regard.model.build import build
     from regard.model.describe import Description
     from regard.model.watch import watch
-    from regard.recipe import Menu, Recipe, Slot, recipes
+    from regard.recipe import Menu, Recipe, Slot
     from regard.recipe.plugins import plugin
     from regard.run import Run
     from regard.run.curve import Curve
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
     from regard.trained import Trained, open_run
     from regard.training.describe import describe
     from regard.training.events import Ended, Event, Prepared, Saved, Started, Step, Validated
-    from regard.training.menu import menu
     from regard.training.plan import Plan
 
 # What is offered, and where it is: torch is imported on first use. The imports above are what type checkers read.
@@ -59,6 +60,7 @@ _PLACES = {
     "regard.calls.bench": ("Measured", "bench"),
     "regard.calls.data": ("DataList", "data"),
     "regard.calls.examples": ("look_examples",),
+    "regard.calls.menus": ("RecipeList", "menu", "recipes"),
     "regard.calls.runs": ("RunList", "pack", "runs"),
     "regard.calls.training": ("plan", "train"),
     "regard.calls.use": ("align", "classify", "evaluate", "generate", "look", "restore", "score", "translate"),
@@ -68,10 +70,11 @@ _PLACES = {
     "regard.listener": ("Listener",),
     "regard.looking.alignment": ("Alignment",),
     "regard.looking.look": ("Look",),
+    "regard.markup": ("Answers",),
     "regard.model.build": ("build",),
     "regard.model.describe": ("Description",),
     "regard.model.watch": ("watch",),
-    "regard.recipe": ("Menu", "Recipe", "Slot", "recipes"),
+    "regard.recipe": ("Menu", "Recipe", "Slot"),
     "regard.recipe.plugins": ("plugin",),
     "regard.run": ("Run",),
     "regard.run.curve": ("Curve",),
@@ -85,12 +88,12 @@ _PLACES = {
     "regard.trained": ("Trained", "open_run"),
     "regard.training.describe": ("describe",),
     "regard.training.events": ("Ended", "Event", "Prepared", "Saved", "Started", "Step", "Validated"),
-    "regard.training.menu": ("menu",),
     "regard.training.plan": ("Plan",),
 }
 
 __all__ = [
     "Alignment",
+    "Answers",
     "Classified",
     "Curve",
     "DataList",
@@ -111,6 +114,7 @@ __all__ = [
     "Prepared",
     "Recipe",
     "RecipeError",
+    "RecipeList",
     "RegardError",
     "Restored",
     "Run",

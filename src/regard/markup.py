@@ -1,13 +1,16 @@
 """What notebooks show: tables, curves and heat maps as HTML without scripts. Text is never taken for markup."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import isfinite
+from typing import ClassVar, TypeVar
 
-from regard.figures import is_right
+from regard.figures import is_right, text_table
 
 COLOURS = ("#1b7837", "#762a83", "#2166ac", "#b35806", "#c51b7d", "#4d4d4d")
 CELL = "padding:1px 8px;border:none;"
+WIDEST = 60  # characters of a cell of printed text
 Point = tuple[float, float]
 
 
@@ -30,6 +33,41 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], title: str = "
 
 def _cell(tag: str, side: str, text: object) -> str:
     return f'<{tag} style="{CELL}text-align:{side};white-space:pre-wrap">{said(text)}</{tag}>'
+
+
+class Answer(ABC):
+    """What a model answered to one input: some rows of a table, printed as text and shown as HTML in notebooks."""
+
+    heads: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def rows(self) -> list[tuple[str, ...]]:
+        """One row, or several where there are several answers to one input."""
+
+    def __str__(self) -> str:
+        return str(Answers([self]))
+
+    def _repr_html_(self) -> str:
+        return Answers([self])._repr_html_()
+
+
+A = TypeVar("A", bound=Answer)
+
+
+class Answers(list[A]):
+    """The answers to several inputs, in their order: a list, shown as a table when it is printed or in a notebook."""
+
+    def __str__(self) -> str:
+        rows = [tuple(map(_shortened, row)) for one in self for row in one.rows()]
+        return text_table(self[0].heads, rows) if self else "no answers"
+
+    def _repr_html_(self) -> str:
+        return table(self[0].heads, [row for one in self for row in one.rows()]) if self else "no answers"
+
+
+def _shortened(cell: str) -> str:
+    line = " ".join(cell.split())
+    return line if len(line) <= WIDEST else f"{line[: WIDEST - 1]}…"
 
 
 def heat(columns: Sequence[str], rows: Sequence[str], weights: Sequence[Sequence[float]]) -> str:

@@ -1,6 +1,7 @@
 """The calls that train nothing: describe, build, menu, recipes, data, bench, watch."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -72,8 +73,23 @@ def test_the_menu_is_the_whole_menu() -> None:
     assert {"task", "pairs", "optimizer", "attention", "from"} <= set(regard.menu().slots)
     assert "attention" in str(regard.menu())
     assert "<table" in regard.menu()._repr_html_()
-    assert "multihead" in str(regard.menu().slots["attention"])
-    assert "<table" in regard.menu().slots["attention"]._repr_html_()
+    assert "multihead" in str(regard.menu("attention"))
+    assert "<table" in regard.menu("attention")._repr_html_()
+    with pytest.raises(regard.RecipeError, match="atention: no such slot; did you mean 'attention'"):
+        regard.menu("atention")
+    with pytest.raises(regard.InputError, match="slot: wanted the name of a slot, given int"):
+        regard.menu(5)  # type: ignore[call-overload]
+
+
+def test_recipes_are_listed_with_sizes_and_times() -> None:
+    found = regard.recipes()
+    assert found["gpt2"].startswith(found.facts["gpt2"]["about"])
+    head, *lines = str(found).splitlines()
+    assert head.split() == ["recipe", "task", "parameters", "training", "here"]
+    assert len(lines) == len(found)
+    (row,) = [line for line in lines if line.startswith("numbers-gru ")]
+    assert re.search(r"translation +\d+k +about \d+ (s|min|h|days)$", row), row
+    assert found._repr_html_().count("<tr>") == 1 + len(found)
 
 
 def test_data_lists_or_gets() -> None:

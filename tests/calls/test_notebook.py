@@ -29,7 +29,9 @@ CELLS = {
     "alignment": 'regard.look(run, "a b c")',
     "runs": "regard.runs()",
     "opened": "regard.open_run(run)",
-    "menu": 'regard.menu().slots["attention"]',
+    "menu": 'regard.menu("attention")',
+    "recipes": "regard.recipes()",
+    "answers": 'regard.translate(run, ["a b", "c"])',
     "data": "regard.data()",
     "error": 'regard.train("gru-aditive")',
 }
@@ -82,6 +84,8 @@ def test_nothing_is_printed(outputs: dict[str, list[dict[str, Any]]]) -> None:
         ("runs", ("<table", "runs/a", "gru-additive")),
         ("opened", ("Trained(", "<svg")),
         ("menu", ("cosine", "Only the direction counts")),
+        ("recipes", ("<table", "numbers-gru", "about")),
+        ("answers", ("<table", "translation", "a b")),
         ("data", ("numbers", "homeassistant")),
     ],
 )

@@ -10,6 +10,7 @@ from regard.datasets.images.asked import Given
 from regard.listener import Listener
 from regard.looking.alignment import Alignment
 from regard.looking.look import Look
+from regard.markup import Answers
 from regard.recipe.override import Override
 from regard.tasks.classification import Classified
 from regard.tasks.language.scorer import ScoredText
@@ -56,7 +57,7 @@ def translate(
     split: bool | None = None,
     progress: bool | None = None,
     listener: Listener | None = None,
-) -> list[Translated]:
+) -> Answers[Translated]:
     """Translate a text or several, of any length, with a trained run: as many answers, in their order.
 
     `beam` is the number of hypotheses (1 is greedy, 0 as the recipe says), `n_best` how many of them are returned;
@@ -66,8 +67,10 @@ def translate(
     only. A translation that ended only because it may not become longer is `cut_short`.
     """
     with work_heard(progress, listener) as heard:
-        return verbs.translate(
-            run, texts, *overrides, beam=beam, n_best=n_best, device=device, int8=int8, split=split, listener=heard
+        return Answers(
+            verbs.translate(
+                run, texts, *overrides, beam=beam, n_best=n_best, device=device, int8=int8, split=split, listener=heard
+            )
         )
 
 
@@ -85,30 +88,32 @@ def generate(
     int8: bool = False,
     progress: bool | None = None,
     listener: Listener | None = None,
-) -> list[Generated]:
+) -> Answers[Generated]:
     """Go on with a text or several, with a trained language model: `samples` texts for each, in their order.
 
     At most `tokens` are written, up to one of the texts in `stop`; `overrides` such as `"decoding.temperature=0.7"` or
     `"decoding.kind=greedy"` say how they are chosen. Where the context is full a text ends (`why` says so), or, with
     `slide`, forgets its older half and goes on. `text` is what was written, `tokens` each token with its log p.
     `draft` is a smaller run of the same vocabulary, or the run itself (its guesses are made in eight bits on a CPU),
-    that guesses `draft_tokens` at a time (0 adapts): the chances of every text stay the same, texts are written one
-    after another, and `drafted` counts the guesses that stood.
+    that guesses `draft_tokens` at a time (0 adapts): the probability of every text stays the same, texts are written
+    one after another, and `drafted` counts the guesses that stood.
     """
     with work_heard(progress, listener) as heard:
-        return verbs.generate(
-            run,
-            prompts,
-            *overrides,
-            tokens=tokens,
-            samples=samples,
-            stop=stop,
-            slide=slide,
-            draft=draft,
-            draft_tokens=draft_tokens,
-            device=device,
-            int8=int8,
-            listener=heard,
+        return Answers(
+            verbs.generate(
+                run,
+                prompts,
+                *overrides,
+                tokens=tokens,
+                samples=samples,
+                stop=stop,
+                slide=slide,
+                draft=draft,
+                draft_tokens=draft_tokens,
+                device=device,
+                int8=int8,
+                listener=heard,
+            )
         )
 
 
@@ -121,14 +126,14 @@ def score(
     int8: bool = False,
     progress: bool | None = None,
     listener: Listener | None = None,
-) -> list[ScoredText]:
+) -> Answers[ScoredText]:
     """How likely texts are to a trained language model: `log_prob` of each, and of every token given those before it.
 
     Texts of any length; `ended` counts that a text ends where it does. `per_token` compares texts of different
     lengths, `bits_per_byte` models with different vocabularies.
     """
     with work_heard(progress, listener) as heard:
-        return verbs.score(run, texts, ended=ended, device=device, int8=int8, listener=heard)
+        return Answers(verbs.score(run, texts, ended=ended, device=device, int8=int8, listener=heard))
 
 
 def classify(
@@ -142,7 +147,7 @@ def classify(
     int8: bool = False,
     progress: bool | None = None,
     listener: Listener | None = None,
-) -> list[Classified]:
+) -> Answers[Classified]:
     """What images show: the `top` likeliest classes of each with their probabilities, in their order.
 
     An image is a file, its pixels as bytes (rows × columns × channels), or several at once: a folder, an archive, a
@@ -150,8 +155,10 @@ def classify(
     one that is there already is kept unless `overwrite` is said.
     """
     with work_heard(progress, listener) as heard:
-        return verbs.classify(
-            run, images, top=top, show=show, overwrite=overwrite, device=device, int8=int8, listener=heard
+        return Answers(
+            verbs.classify(
+                run, images, top=top, show=show, overwrite=overwrite, device=device, int8=int8, listener=heard
+            )
         )
 
 
@@ -166,7 +173,7 @@ def restore(
     device: str | None = None,
     progress: bool | None = None,
     listener: Listener | None = None,
-) -> list[Restored]:
+) -> Answers[Restored]:
     """Images without noise or whatever else spoilt them, as a trained restorer makes them out: `pixels` of each.
 
     Images are named as for `classify`, and may have any size. `out` is a folder for PNG files, or for one image a .png,
@@ -174,15 +181,17 @@ def restore(
     those were that the run learnt from, to see what it can do.
     """
     with work_heard(progress, listener) as heard:
-        return verbs.restore(
-            run,
-            images,
-            out=out,
-            show=show,
-            corrupt=corrupt,
-            overwrite=overwrite,
-            device=device,
-            listener=heard,
+        return Answers(
+            verbs.restore(
+                run,
+                images,
+                out=out,
+                show=show,
+                corrupt=corrupt,
+                overwrite=overwrite,
+                device=device,
+                listener=heard,
+            )
         )
 
 

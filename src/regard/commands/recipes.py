@@ -21,13 +21,7 @@ UNTRAINED = "to build and describe; no task trains them yet"
 
 def recipes(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
     """List the recipes that come with Regard: what each is for, how large it is and how long it takes here."""
-    from regard.commands.recipe_figures import kept_figures
-    from regard.measuring.speed import training_speed
-    from regard.recipe import recipes as on_the_shelf
-
-    found, figures = on_the_shelf(), kept_figures()
-    speed = training_speed()
-    facts = {name: _facts(about, figures.get(name), speed) for name, about in found.items()}
+    facts = recipe_facts()
     if json:
         return as_json(facts)
     titles = list(dict.fromkeys(_title(one) for one in facts.values()))
@@ -41,6 +35,16 @@ def recipes(json: Annotated[bool, typer.Option("--json", help="For machines.")] 
     line("Times are rough, for this machine left alone; ", ("regard train … --dry-run", "bold"), " measures")
     line("Look at one: ", ("regard describe transformer-tiny", "bold"))
     return None
+
+
+def recipe_facts() -> dict[str, dict[str, Any]]:
+    """What is known of every recipe, by its name."""
+    from regard.commands.recipe_figures import kept_figures
+    from regard.measuring.speed import training_speed
+    from regard.recipe import recipes as on_the_shelf
+
+    figures, speed = kept_figures(), training_speed()
+    return {name: _facts(about, figures.get(name), speed) for name, about in on_the_shelf().items()}
 
 
 def _facts(about: str, known: "Figures | None", speed: float) -> dict[str, Any]:
@@ -71,17 +75,18 @@ def _title(one: dict[str, Any]) -> str:
 
 def _show(name: str, one: dict[str, Any]) -> None:
     size = count(one["parameters"]) if one.get("parameters") else ""
-    line("  ", (f"{name:<20}", "bold"), f"{size:>6} parameters{_time(one)}" if size else "")
+    time = time_of(one)
+    line("  ", (f"{name:<20}", "bold"), f"{size:>6} parameters{f', {time}' if time else ''}" if size else "")
     for part in wrap(one["about"], console.width - 6):
         line(f"      {part}", style="dim")
 
 
-def _time(one: dict[str, Any]) -> str:
+def time_of(one: dict[str, Any]) -> str:
     """A number that promises no more than it can keep."""
     if one.get("seconds"):
-        return f", about {_about(one['seconds'])}"
+        return f"about {_about(one['seconds'])}"
     found = [(one[key], words) for key, _, words in PER.values() if one.get(key)]
-    return f", about {_about(found[0][0])} {found[0][1]}" if found else ""
+    return f"about {_about(found[0][0])} {found[0][1]}" if found else ""
 
 
 def _about(seconds: float) -> str:

@@ -38,8 +38,3 @@ MENU = Menu(
     }, default="torch"),
     inner=MODEL,
 )  # fmt: skip
-
-
-def menu() -> Menu:
-    """The whole menu: every slot and every choice, with the options each takes; `add` puts your own beside them."""
-    return MENU

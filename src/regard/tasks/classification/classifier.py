@@ -12,6 +12,7 @@ from torch import Tensor
 from regard.datasets.images.pixels import fitted
 from regard.errors import NoNumbersError
 from regard.looking.images import Look, looked
+from regard.markup import Answer
 from regard.model.assembly import ImageClassifier
 from regard.model.mode import evaluating
 from regard.tasks.classification.facts import Facts
@@ -21,8 +22,10 @@ TOGETHER = 256  # images, however small
 
 
 @dataclass(frozen=True)
-class Classified:
+class Classified(Answer):
     """An image by its name, and its likeliest classes, the likeliest first."""
+
+    heads = ("image", "class", " probability")
 
     name: str
     labels: list[str]
@@ -37,6 +40,11 @@ class Classified:
     def probability(self) -> float:
         """Of the likeliest."""
         return self.probabilities[0]
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row for each class."""
+        pairs = zip(self.labels, self.probabilities, strict=True)
+        return [("" if place else self.name, label, f"{100 * p:.1f} %") for place, (label, p) in enumerate(pairs)]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from regard.decoding.prefixes import shared
 from regard.decoding.reading import BLOCK
+from regard.markup import Answer
 from regard.model.assembly import LanguageModel
 from regard.model.mask import Mask
 from regard.model.memory import Memory
@@ -20,8 +21,10 @@ from regard.tasks.language.writing import Written
 
 
 @dataclass(frozen=True)
-class ScoredText:
+class ScoredText(Answer):
     """A text and log P of each of its tokens; with the end, where that was asked for."""
+
+    heads = ("text", " tokens", " log P", " per token", " bits per byte")
 
     text: str
     tokens: list[Written]
@@ -42,6 +45,11 @@ class ScoredText:
         """What compares models with different vocabularies. An end counts as a byte, as it does in an evaluation."""
         size = len(self.text.encode()) + self.ended
         return (0.0 - self.log_prob) / log(2) / max(1, size)  # no text: 0, and not -0
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """One row."""
+        figures = (f"{self.log_prob:.2f}", f"{self.per_token:.3f}", f"{self.bits_per_byte:.3f}")
+        return [(self.text, f"{len(self.tokens):,}", *figures)]
 
 
 @dataclass(frozen=True)

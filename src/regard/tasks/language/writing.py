@@ -7,6 +7,7 @@ from typing import Literal
 from regard.datasets.tokenizer.tokenizer import TextStream
 from regard.decoding.request import Drafted, Hypothesis, Request, Token
 from regard.errors import InputError
+from regard.markup import Answer
 
 SLIDES = 15_485_863  # between the numbers of a text before a token and after it; not what seeds are multiplied by
 SHORTEST = 2  # of a context that slides, one in so many tokens is kept
@@ -26,8 +27,10 @@ class Written:
 
 
 @dataclass
-class Generated:
+class Generated(Answer):
     """A prompt, and what was written behind it."""
+
+    heads = ("prompt", "text", " tokens", " log P", "ended by")
 
     prompt: str
     text: str = ""
@@ -40,6 +43,10 @@ class Generated:
     def log_prob(self) -> float:
         """Of all that was written."""
         return sum((token.log_prob for token in self.tokens), 0.0)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """One row."""
+        return [(self.prompt, self.text, f"{len(self.tokens):,}", f"{self.log_prob:.2f}", self.why)]
 
 
 @dataclass(frozen=True)

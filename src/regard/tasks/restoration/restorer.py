@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.errors import NoNumbersError
+from regard.markup import Answer
 from regard.model.assembly import ImageRestorer
 from regard.model.mode import evaluating
 from regard.tasks.restoration.corruption import Corruption, drawn_for
@@ -24,10 +25,11 @@ SIDE = 512  # rows and columns of a piece of a large image
 
 
 @dataclass(frozen=True)
-class Restored:
+class Restored(Answer):
     """An image by its name, as it was given and as it was restored: bytes, rows × columns × channels. `clean` is what
     it was before it was spoilt for a trial, `path` the file it was written to."""
 
+    heads = ("image", "size", " dB before", " dB after", "written to")
     name: str
     before: NDArray[np.uint8]
     pixels: NDArray[np.uint8]
@@ -41,6 +43,12 @@ class Restored:
             return {}
         before, after, clean = (_planes(each).float() / 255 for each in (self.before, self.pixels, self.clean))
         return {"before": float(psnr(before, clean)), "after": float(psnr(after, clean))}
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """One row."""
+        rows, columns = self.pixels.shape[:2]
+        known = [f"{self.psnr[side]:.2f}" if self.psnr else "" for side in ("before", "after")]
+        return [(self.name, f"{rows} × {columns}", *known, str(self.path or ""))]
 
     def __repr__(self) -> str:
         rows, columns = self.pixels.shape[:2]

@@ -14,6 +14,7 @@ from regard.decoding.request import Finished, Hypothesis, Request
 from regard.decoding.resize import resized
 from regard.decoding.search import Search
 from regard.looking.alignment import Alignment, align, beside, check_drawable
+from regard.markup import Answer
 from regard.model.assembly import Seq2Seq
 from regard.model.mode import evaluating
 from regard.tasks.translation.pieces import Cutter, Piece
@@ -34,8 +35,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Translated:
+class Translated(Answer):
     """One text and its translations, the best first. The score of a text in several pieces is the mean of theirs."""
+
+    heads = ("source", "translation", " score")
 
     source: str
     texts: list[str]
@@ -49,6 +52,11 @@ class Translated:
     def text(self) -> str:
         """The best."""
         return self.texts[0]
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row for each translation."""
+        pairs = zip(self.texts, self.scores, strict=True)
+        return [("" if place else self.source, text, f"{score:.3f}") for place, (text, score) in enumerate(pairs)]
 
 
 @dataclass(frozen=True)
