@@ -116,6 +116,8 @@ def test_nothing_is_written_over(run: Path, photos: Path) -> None:
     assert regard("restore", str(run), str(image), "--overwrite").code == 0
     with pytest.raises(InputError, match="overwrite=True"):
         package.restore(run, image, out="restored")
+    single = ("restore", str(run), str(image), "--out", "single.png", "--show", "both.png")
+    assert [regard(*single).code, regard(*single).code, regard(*single, "--overwrite").code] == [0, 3, 0]
     several = regard("restore", str(run), str(photos), "--out", "one.png")
     assert (several.code, several.out, Path("one.png").exists()) == (3, "", False)
     with pytest.raises(InputError, match="one picture, and there are several"):

@@ -55,7 +55,7 @@ def restore(
 
     check_verb(run, "restore", "restorer")  # first: its texts would be names of no images
     read = groups_read(image, "restore")
-    for places in (Places(out, (PNG,)), *([] if show is None else [Places(show)])):
+    for places in (Places(out, (PNG,), overwrite), *([] if show is None else [Places(show, overwrite=overwrite)])):
         places.check(is_several(image))
     with Shown(quiet) as heard:
         restorer = restorer_of(opened(run, device=device, listener=heard))
