@@ -76,15 +76,6 @@ def test_what_differs_is_left_alone(tmp_path: Path) -> None:
     assert len(list(data.read("train"))) == 3
 
 
-def test_endless_words_go_before_a_vocabulary_is_learnt(tmp_path: Path) -> None:
-    long = ["x" * 1_000_000, "ein " + "한" * 1001, "-" * 5000, "7" * 2000, "ok " * 300_000]
-    named = written(tmp_path / "train.tsv", [("a", "b"), *((text, "b") for text in long), ("c", "z" * 3000)])
-    report = Report()
-    kept = [pair for _, pair in Files(train=named, valid_share=0.0).numbered("train", report)]
-    assert [source[:3] for source, _ in kept] == ["a", "ok "]
-    assert "5 with a word of over 1,000 characters (lines 2, 3, 4, …)" in str(report)
-
-
 @pytest.mark.parametrize("text", ["Μαΐου", "Straße", "ﬁn", "e\u0301"])
 def test_case_is_nothing_to_tell_texts_apart_by(text: str) -> None:
     assert normal(text) == normal(text.upper()) == normal(f"  {text.lower()}\n")

@@ -21,7 +21,7 @@ from regard.disk.mapped import DAMAGE, FACTS, is_whole, mapped, settle, summed
 from regard.errors import InputError
 from regard.listener import SILENT, Listener
 
-FORMAT, TRIES = 4, 2
+FORMAT, TRIES = 5, 2
 TOGETHER, MUCH = 2048, 1 << 18  # rows, and characters: a token takes a hundred bytes while it is made
 IDS, LENGTHS, NUMBERS = "ids", "lengths", "numbers"
 

@@ -23,7 +23,6 @@ from regard.datasets.files.named import (
     list_of,
 )
 from regard.datasets.lines import Meter
-from regard.datasets.overlong import ENDLESS, endless
 from regard.datasets.pairs import Pair, Pairs
 from regard.errors import InputError
 from regard.listener import Listener
@@ -137,8 +136,7 @@ class Files(Pairs):
         alone = not elsewhere and not any(self.shares)
         for number, pair in self._corpus("train").pairs(report, meter):
             source = "" if alone else normal(pair[0])
-            why = ENDLESS if endless(pair[0]) or endless(pair[1]) else ""
-            if why := why or next(filter(None, (seen.why(source, pair[1]) for seen in elsewhere)), ""):
+            if why := next(filter(None, (seen.why(source, pair[1]) for seen in elsewhere)), ""):
                 report.drop(why, number)
             else:
                 yield self._side(source), number, pair

@@ -13,6 +13,7 @@ class Bpe(ByteTrainer):
     """Byte pairs: the most frequent neighbours are joined, again and again [Sennrich et al. 2016]."""
 
     least_share = 1.0
+    most_long = 1 << 20
 
     def learn(self, texts: Iterable[str]) -> Engine:
         shell = self.shell(models.BPE())

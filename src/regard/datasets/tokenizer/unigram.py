@@ -15,6 +15,8 @@ from regard.datasets.tokenizer.trainer import LEAST, ByteTrainer, batched
 class Unigram(ByteTrainer):
     """Pieces whose product makes the text most likely [Kudo 2018]."""
 
+    most_long = 1 << 18
+
     def learn(self, texts: Iterable[str]) -> Engine:
         shell = self.shell(models.Unigram())
         trainer = trainers.UnigramTrainer(
@@ -29,6 +31,8 @@ class Unigram(ByteTrainer):
 def _settled(scored: list[Any], size: int) -> list[Any]:
     """One order and no more than `size`: the trainer scores bytes it has not chosen by chance, just above the least."""
     special, pieces = scored[: len(SPECIAL)], scored[len(SPECIAL) :]
+    if any(score is None for _, score in pieces):  # the trainer has found no piece
+        pieces = [(byte, 0.0) for byte in alphabet()]
     least = min(score for _, score in pieces)
     even = [(piece, least if len(piece) == 1 and score < least + 0.026 else score) for piece, score in pieces]
     best = sorted(((piece, round(score, 6)) for piece, score in even), key=lambda pair: (-pair[1], pair[0]))

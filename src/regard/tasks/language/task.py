@@ -15,7 +15,6 @@ from torch import Tensor
 from regard.datasets.data import Data, Report, Split, note_untested, short_hash
 from regard.datasets.documents import Documents
 from regard.datasets.encode import encode
-from regard.datasets.overlong import endless
 from regard.datasets.stream import Stream, lead
 from regard.datasets.texts import TextFiles
 from regard.datasets.tokenizer import Tokenizer, TokenizerTrainer
@@ -125,7 +124,7 @@ class Language(Task):
         def texts() -> Iterator[str]:
             for number, (piece,) in enumerate(self.data.read("train")):
                 so_far[0] = number
-                if number % every == 0 and not endless(piece):
+                if number % every == 0:
                     yield piece
             so_far[0] = 0
 
@@ -134,6 +133,8 @@ class Language(Task):
 
         tick()
         made = self._trainer.train(texts(), tick)
+        if self._trainer.note:
+            listener.say(self._trainer.note)
         if len(made) < self._trainer.asked:
             listener.say(
                 f"tokenizer.vocab_size: {self._trainer.asked:,} were asked for, and the text gives {len(made):,}"

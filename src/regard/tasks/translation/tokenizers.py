@@ -44,6 +44,8 @@ class TokenizerPair:
             made = cls(both, both)
         else:
             made = cls(trainer.train(texts(0), tick), trainer.train(texts(1), tick))
+        if trainer.note:
+            listener.say(trainer.note)
         fewer = min(len(made.source), len(made.target))
         if fewer < trainer.asked:
             listener.say(f"tokenizer.vocab_size: {trainer.asked:,} were asked for, and the text gives {fewer:,}")
