@@ -47,3 +47,19 @@ def test_a_slip_in_what_only_the_users_files_have_is_noticed() -> None:
         data("data.trian=a.txt")
     with pytest.raises(RecipeError, match=r"data\.foo: unknown; there is kind, "):
         data("data.foo=a.txt")
+
+
+@pytest.mark.parametrize("recipe", ["numbers-gru", "numbers-transformer", "gru-additive", "transformer-tiny"])
+@pytest.mark.parametrize("said", ["data.kind=toy", "data=toy", {"data": {"kind": "toy", "letters": 5}}])
+def test_toy_data_bring_their_tokenizer(recipe: str, said: Override) -> None:
+    made = Recipe.resolve(recipe, MENU, [said]).table()
+    assert (made["data"]["kind"], made["tokenizer"]["kind"], made["tokenizer"]["vocab_size"]) == ("toy", "words", 0)
+
+
+def test_a_tokenizer_that_is_said_stays() -> None:
+    for said in ("tokenizer=characters", "tokenizer.kind=characters", {"tokenizer": {"kind": "characters"}}):
+        assert Recipe.resolve("numbers-gru", MENU, ["data.kind=toy", said]).table()["tokenizer"]["kind"] == "characters"
+    kept = Recipe.resolve("numbers-gru", MENU, ["data.kind=toy", "tokenizer.vocab_size=269"])
+    assert (kept.table()["tokenizer"]["kind"], kept.table()["tokenizer"]["vocab_size"]) == ("bpe", 269)
+    own = Recipe.resolve("numbers-gru", MENU, ["data.kind=toy", "tokenizer=bytes"])
+    assert Recipe.resolve(own, MENU, ["data.kind=toy"]).table()["tokenizer"]["kind"] == "bytes"

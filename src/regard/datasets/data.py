@@ -26,6 +26,8 @@ class Data(ABC, Generic[Row]):
     """How to hold out more rows for validation."""
     more_tested: ClassVar[str] = ""
     """What would give a test split where there is none."""
+    suits: ClassVar[dict[str, str]] = {}
+    """Kinds of other sections that are chosen with these data where a recipe's own were meant for others."""
 
     @abstractmethod
     def read(self, split: Split) -> Iterator[Row]:

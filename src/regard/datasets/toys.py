@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cached_property
 from string import ascii_letters
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_doc import Doc
 
@@ -24,6 +24,8 @@ class Toys(Pairs):
     `test_max_length` gives the test split other lengths, to see where a fixed vector fails;
     0 means the same as `max_length`.
     """
+
+    suits: ClassVar[dict[str, str]] = {"tokenizer": "words"}  # every letter is a word, and there are few
 
     def __init__(
         self,
