@@ -133,7 +133,7 @@ def test_a_pipe_may_be_one_prompt(run: str) -> None:
 def test_surprise_is_shown_without_colours_too(run: str) -> None:
     done = regard("generate", run, "The fox", "-n", "10", "--probabilities")
     assert any(mark in done.out for mark in "·░▒▓█")
-    assert "bits of surprise: · 0–1" in done.out
+    assert "−log₂ probability: · 0–1" in done.out
     assert max(map(len, done.lines[-1:])) <= 80
 
 
@@ -142,7 +142,7 @@ def test_what_is_told_of_one_text_is_told_of_several_in_the_end(run: str) -> Non
     assert done.code == 0, done.err
     assert "2 of 2 texts ended: its context of 32 tokens is full; --slide forgets the older half" in done.err
     done = regard("generate", run, "The fox", "no", "-n", "3", "--probabilities")
-    assert done.lines[-1].startswith("bits of surprise: · 0–1")
+    assert done.lines[-1].startswith("−log₂ probability: · 0–1")
     assert "ended" not in done.err
 
 

@@ -56,7 +56,7 @@ def generate(
     draft: Annotated[
         Path | None,
         typer.Option(
-            help="A smaller run of the same vocabulary that guesses ahead: the same chances, fewer steps.",
+            help="A smaller run of the same vocabulary that guesses ahead: the same probabilities, fewer steps.",
             autocompletion=complete_runs,
         ),
     ] = None,
@@ -66,7 +66,7 @@ def generate(
     set_: Set = None,
     echo: Annotated[bool, typer.Option("--echo/--no-echo", help="Show the prompt before what follows.")] = True,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Colour every token by how much of a surprise it was.")
+        bool, typer.Option("--probabilities", help="Colour every token by its probability.")
     ] = False,
     device: Device = "auto",
     int8: Int8 = False,

@@ -1,4 +1,4 @@
-"""Tokens in the colour of their surprise: the less a model expected them, the hotter."""
+"""Tokens coloured by their probability: the less likely one was, the hotter."""
 
 from regard.commands.show import console
 
@@ -31,4 +31,4 @@ class Inked:
             name = f"{least:g}–{most:g}" if most != float("inf") else f"over {least:g}"
             parts.append(self(name, -(least + 0.01) * 0.6931471805599453) if self.colours else f"{MARKS[place]} {name}")
             least = most
-        return "bits of surprise: " + "  ".join(parts) + "  (10 bits: 1 in 1,024)"
+        return "−log₂ probability: " + "  ".join(parts) + "  (10: 1 in 1,024)"

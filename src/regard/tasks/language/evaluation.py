@@ -26,10 +26,10 @@ class Bin:
 
 @dataclass(frozen=True, repr=False)
 class LanguageScores(Evaluation):
-    """How well a text is foretold, token by token.
+    """How well a text is predicted, token by token.
 
     Loss and perplexity are per token, so they compare runs with one vocabulary only; `bits_per_byte` compares any
-    two. The end of a document counts as a character and a byte: it was to be foretold too.
+    two. The end of a document counts as a character and a byte: it was to be predicted too.
     """
 
     scores: dict[str, float]
