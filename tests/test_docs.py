@@ -20,7 +20,7 @@ ELSEWHERE = {"extend.md"}  # followed in test_extend.py
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the pages speak of: a parallel corpus, tables of pairs, texts, a model."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("regard.training.plan.MOST", 3)  # steps that a dry run takes
+    monkeypatch.setattr("regard.training.rehearsal.MOST", 3)  # steps that a dry run takes
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
     pairs = list(islice(Numbers(upto=9999, train=300).read("train"), 300))
     for side, ending in enumerate(("de", "en")):

@@ -17,6 +17,9 @@ SELDOM = 10_000  # new objects until Python looks for cycles: at 700 that is a t
 def main() -> None:
     """Run a verb of the command line."""
     gc.set_threshold(SELDOM)
+    from regard.processor import spare_cores
+
+    spare_cores()
     from regard.commands import main as command
 
     try:

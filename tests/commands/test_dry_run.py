@@ -10,7 +10,7 @@ from spoken import WORDS, refused, regard
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("regard.training.plan.MOST", 4)
+    monkeypatch.setattr("regard.training.rehearsal.MOST", 4)
     return tmp_path
 
 

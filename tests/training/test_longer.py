@@ -57,11 +57,13 @@ def test_a_finished_run_says_how_to_train_it_longer(tmp_path: Path) -> None:
     whole(recipe(), tmp_path / "run")
     heard = Heard()
     assert isinstance(gone_on(tmp_path / "run", heard=heard)[-1], Ended)
-    assert heard.said == [f"{tmp_path / 'run'}: all its 6 steps are done; training.steps=12 trains it for longer, say"]
+    assert heard.said == [
+        f"{tmp_path / 'run'}: all its 6 steps are done; to train it for longer, say training.steps=12"
+    ]
     whole(recipe(steps=0, epochs=1), tmp_path / "epochs")
     heard = Heard()
     gone_on(tmp_path / "epochs", heard=heard)
-    assert heard.said[0].endswith("training.epochs=2 trains it for longer, say")
+    assert heard.said[0].endswith("to train it for longer, say training.epochs=2")
 
 
 def test_a_run_out_of_patience_says_what_lets_it_go_on(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ FILES = (WEIGHTS, STATE)
 GROUPS = {
     "task": ("batch_tokens", "max_length", "label_smoothing", "scheduled_sampling"),
     "checkpoints": ("validate_every", "save_every", "keep", "best_by", "patience", "tensorboard"),
-    "machine": ("device", "precision", "matmul", "compile", "parallel"),
+    "machine": ("device", "precision", "matmul", "compile", "parallel", "threads"),
 }
 
 Table = dict[str, Any]

@@ -32,7 +32,8 @@ def recipes(json: Annotated[bool, typer.Option("--json", help="For machines.")] 
             if _title(one) == title:
                 _show(recipe, one)
         console.print()
-    line("Times are rough, for this machine left alone; ", ("regard train … --dry-run", "bold"), " measures")
+    line("Times are rough, for this machine left alone; data of yours take so long a pass.")
+    line(("regard train … --dry-run", "bold"), " measures; ", ("training.minutes=N", "bold"), " sets the time.")
     line("Look at one: ", ("regard describe transformer-tiny", "bold"))
     return None
 

@@ -20,7 +20,7 @@ from regard.tasks.task import Task
 from regard.training.begin import Base, open_base
 from regard.training.menu import MENU
 from regard.training.resume import check_keys, check_whole
-from regard.training.settings import Start
+from regard.training.settings import Start, TrainingOptions
 
 Given = str | Mapping[str, Any]
 
@@ -38,9 +38,11 @@ class Asked:
     def of(cls, recipe: Given, overrides: Iterable[Override], out: str | Path | None, resume: bool) -> "Asked":
         """Everything that can be refused before anything is read is refused here."""
         folder = _folder(recipe, out, resume)
+        overrides = list(overrides)
         if resume:
             run = Run.open(folder)
             check_whole(run)
+            overrides = [*overrides, *_steps_of(run, recipe, overrides)]
             asked = cls(Recipe.resolve(recipe, MENU, overrides), folder, run)
             if isinstance(recipe, str) and is_run(recipe):
                 check_keys(run, asked.recipe)
@@ -56,7 +58,7 @@ def asked_for(
 
     A first word `from=RUN` is an override like any other: there is no recipe then but that of the run.
     """
-    overrides = list(overrides)
+    overrides = _one_length(list(overrides))
     if isinstance(recipe, str) and (not recipe or ("=" in recipe and not Path(recipe).exists())):
         overrides, recipe = [recipe, *overrides] if recipe else overrides, {}
     if resume and not recipe and out is None and "from" in put({}, overrides):
@@ -81,6 +83,30 @@ def asked_for(
     made = Recipe.check(table, MENU, named(recipe) if isinstance(recipe, str) else "recipe")
     taken = _inherited(made, overrides, base)
     return Asked(made, folder, None, replace(base, sections=taken))
+
+
+def _one_length(overrides: list[Override]) -> list[Override]:
+    """How long to train is said in one way: steps or epochs that are said now count, whatever minutes a recipe has."""
+    said = keys(overrides)
+    others = [key for key in ("training.steps", "training.epochs") if key in said]
+    if "training.minutes" not in said:
+        return [*overrides, {"training.minutes": 0.0}] if others else overrides
+    if others:
+        raise RecipeError(f"training.minutes, {others[0]}: both say how long to train; leave one out")
+    return overrides
+
+
+def _steps_of(run: Run, recipe: Given, overrides: list[Override]) -> list[Override]:
+    """A run that was begun for some minutes goes on for as many steps as it was found to have then; for other minutes,
+    for as many more or fewer."""
+    training: TrainingOptions = Recipe.resolve(recipe, MENU, overrides).wants("training").build()
+    begun: TrainingOptions = Recipe.check(run.recipe, MENU).wants("training").build()
+    if not training.minutes:
+        return []
+    if not begun.minutes:
+        counted = f"training.steps=N, more than {begun.steps:,}" if begun.steps else "training.epochs=N"
+        raise RecipeError(f"training.minutes: the run in {run.folder} was begun for a number of steps; say {counted}")
+    return [{"training.steps": max(1, round(begun.steps * training.minutes / begun.minutes))}]
 
 
 def _completed(own: Mapping[str, Any], overrides: list[Override], base: Base) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """What would be trained: found by preparing everything and timing a few steps, with nothing left behind."""
 
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,14 +14,12 @@ from regard.markup import table
 from regard.matmul import Matmul
 from regard.recipe.override import Override
 from regard.training.asked import asked_for
-from regard.training.events import Step
 from regard.training.memory import Memory, learnt, needed
 from regard.training.parallel import processes
 from regard.training.ready import prepared, ready, refuse
+from regard.training.rehearsal import rehearse, time_steps
 from regard.training.settings import TrainingOptions
-
-LEAST, MOST = 3, 20  # steps that are timed
-LONGEST = 10.0  # seconds that they may take
+from regard.training.threads import Threads, use_threads
 
 
 @dataclass(frozen=True)
@@ -43,6 +40,8 @@ class Plan:
     units_per_second: float
     memory: Memory
     matmul: Matmul
+    threads: Threads
+    minutes: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -55,11 +54,13 @@ class Plan:
         rows += [(f"{split} data", str(report)) for split, report in self.splits.items()]
         rows.append(("model", f"{self.model}, {count(self.parameters)} parameters"))
         epochs = self.steps / max(self.steps_per_epoch, 1)
-        rows.append(("steps", f"{self.steps:,} ({epochs:.1f} epochs of {self.steps_per_epoch:,})"))
+        fit = f", as fit into {self.minutes:g} minutes" if self.minutes and not self.step else ""
+        rows.append(("steps", f"{self.steps:,} ({epochs:.1f} epochs of {self.steps_per_epoch:,}){fit}"))
         rows += [("", f"of which {self.step:,} are done")] if self.step else []
         speed = f"{self.seconds_per_step:.3g} s a step, {self.units_per_second:,.0f} {self.unit}/s"
         rows.append(("time here", f"about {clock(self.seconds)} without validations ({speed})"))
         rows.append(("products", str(self.matmul)))
+        rows.append(("threads", str(self.threads)))
         parts = ("weights", "gradients", "optimizer", "activations", "process")
         shares = ", ".join(f"{name} {size(getattr(self.memory, name))}" for name in parts)
         rows.append(("memory", f"about {size(self.memory.total)} of {size(self.memory.machine)}: {shares}"))
@@ -86,15 +87,13 @@ def plan(
     settings: TrainingOptions = asked.recipe.wants("training").build()
     refuse(asked.recipe, settings)
     with processes(settings.machine.device) as together, ExitStack() as stack:
+        stack.enter_context(use_threads(1))  # until it is known how many are worth it
         made = prepared(asked, settings, together, listener)
         stand = ready(stack, made)
         learner, memory = stand.learner, needed(stand.learner)
         first = 0 if stand.checkpoint is None else stand.checkpoint.step
-        taken, began = list[Step](), time.monotonic()
-        while len(taken) < LEAST or (len(taken) < MOST and time.monotonic() - began < LONGEST):
-            listener.at("timing a few steps", len(taken), MOST)
-            taken.append(learner.step(first + len(taken)))
-        timed = taken[1:]  # the first one makes what the others find
+        found = rehearse(made, stand)
+        timed = found.timed or time_steps(learner, first, listener)
         seconds = sum(step.seconds for step in timed)
         return Plan(
             made.recipe.name,
@@ -111,4 +110,6 @@ def plan(
             sum(step.size for step in timed) / seconds,
             replace(memory, optimizer=learnt(learner)),
             stand.matmul,
+            found.threads,
+            settings.minutes,
         )

@@ -14,9 +14,9 @@ from regard.tasks.task import Task
 from regard.training.menu import MENU
 from regard.training.settings import TrainingOptions
 
-MACHINE = ("device", "parallel", "matmul")
+MACHINE = ("device", "parallel", "matmul", "threads")
 KEPT = ("validate_every", "save_every", "keep", "patience", "tensorboard")
-LONGER = ("training.steps", "training.epochs")
+LONGER = ("training.minutes", "training.steps", "training.epochs")
 FREE = (
     *LONGER,
     *(f"training.machine.{key}" for key in MACHINE),
@@ -101,7 +101,8 @@ def check_longer(
     done = 0 if checkpoint is None else checkpoint.step
     if done >= new:
         longer = f"training.epochs={before.epochs + 1}" if not before.steps else f"training.steps={2 * new}"
-        listener.say(f"{run.folder}: all its {new:,} steps are done; {longer} trains it for longer, say")
+        longer = f"training.minutes={2 * now.minutes:g}" if now.minutes else longer
+        listener.say(f"{run.folder}: all its {new:,} steps are done; to train it for longer, say {longer}")
     if new > old and any(now.schedule.factor(s, old) != now.schedule.factor(s, new) for s in _some(done)):
         kind = recipe.wants("training").table()["schedule"]["kind"]
         last, goes_on = now.schedule.factor(max(0, done - 1), old), now.schedule.factor(done, new)

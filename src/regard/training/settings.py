@@ -91,9 +91,14 @@ class Machine:
             Literal["ddp", "fsdp"],
             Doc("How processes under torchrun share a model: each has all of it (ddp), or a part (fsdp)."),
         ] = "ddp",
+        threads: Annotated[
+            Literal["auto"] | Count,
+            Doc("Threads to compute with on a CPU; auto takes as many as are worth it beside other work."),
+        ] = "auto",
     ) -> None:
         self.device, self.precision, self.matmul = device, precision, matmul
         self.compile, self.parallel = compile, parallel
+        self.threads: Literal["auto"] | int = threads
 
 
 class TrainingOptions:
@@ -106,6 +111,12 @@ class TrainingOptions:
             Number, Doc("How often all training data are gone through; not used where steps are said.")
         ] = 10,
         steps: Annotated[Number, Doc("Steps to train for in all; 0 means as many as the epochs have.")] = 0,
+        minutes: Annotated[
+            NonNegative,
+            Doc(
+                "Minutes to train for: when it begins, steps are set to as many as fit; 0 means as steps or epochs say."
+            ),
+        ] = 0.0,
         accumulate: Annotated[
             Count, Doc("Batches whose gradients make one step: larger steps in the same memory; 1 means each batch.")
         ] = 1,
@@ -126,9 +137,9 @@ class TrainingOptions:
         checkpoints: Part[Checkpoints] = choose("best_and_last"),
         machine: Part[Machine] = choose("torch"),
     ) -> None:
-        if not epochs and not steps:
+        if not (epochs or steps or minutes):
             raise ValueError("epochs and steps are both 0; say how long to train")
-        self.epochs, self.steps, self.accumulate = epochs, steps, accumulate
+        self.epochs, self.steps, self.minutes, self.accumulate = epochs, steps, minutes, accumulate
         self.optimizer, self.schedule = optimizer.build(), schedule.build()
         self.max_grad_norm, self.ema, self.seed = max_grad_norm, ema, seed
         self.checkpoints, self.machine = checkpoints.build(), machine.build()

@@ -28,9 +28,11 @@ from regard.training.menu import MENU
 from regard.training.parallel import processes
 from regard.training.ready import Prepared as Made
 from regard.training.ready import Ready, prepared, ready, refuse
+from regard.training.rehearsal import rehearse
 from regard.training.resume import changed_recipe
 from regard.training.settings import TrainingOptions
 from regard.training.stop import Stop
+from regard.training.threads import use_threads
 from regard.version import __version__
 
 ADVICE = "lower training.optimizer.learning_rate or training.max_grad_norm, or lengthen training.schedule.warmup_steps"
@@ -55,12 +57,14 @@ def training(
     settings: TrainingOptions = asked.recipe.wants("training").build()
     refuse(asked.recipe, settings)
     with processes(settings.machine.device) as together, ExitStack() as stack:
+        stack.enter_context(use_threads(1))  # until it is known how many are worth it
         if asked.run is not None and together.leads:
             stack.enter_context(asked.run.hold())
         made = prepared(asked, settings, together, listener)
         if together.leads:
             yield Prepared(made.reports)
         stand = ready(stack, made)
+        threads = rehearse(made, stand).threads.facts()
         files = dict[str, bytes]()
         if together.leads and asked.run is None:
             listener.at("preparing the run")
@@ -69,7 +73,7 @@ def training(
         if together.leads:
             if asked.run is None:
                 stack.enter_context(claimed(asked.folder))
-            _written(made, stand, files, command)
+            _written(made, stand, files, threads, command)
         together.agree(False)
         run = Run.open(asked.folder)
         complete = made.recipe
@@ -82,11 +86,16 @@ def training(
         yield from events
 
 
-def _written(made: Made, stand: Ready, files: Mapping[str, bytes], command: str) -> None:
+def _written(made: Made, stand: Ready, files: Mapping[str, bytes], threads: dict[str, Any], command: str) -> None:
     """The run with what is known of it before the first step: made now, or changed where that was asked for."""
-    asked, total = made.asked, stand.learner.total
-    machine = {"matmul": stand.matmul.library, "processor": describe_processor()}
+    machine = {"matmul": stand.matmul.library, "processor": describe_processor(), **threads}
+    asked, total, table = made.asked, stand.learner.total, made.recipe.table()
+    if made.settings.minutes:
+        table["training"]["steps"] = total  # so that a resumed run has as many
     if asked.run is not None:
+        kept = asked.run.facts.get("machine", {})
+        if kept.get("threads") != threads["threads"]:
+            asked.run.note(machine=kept | threads)
         if stand.changed:
             asked.run.rewrite(changed_recipe(asked.run, stand.changed))
             asked.run.note(steps=total, commands=[*asked.run.facts.get("commands", []), command])
@@ -98,14 +107,14 @@ def _written(made: Made, stand: Ready, files: Mapping[str, bytes], command: str)
         "commands": [command] if command else [],
         "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "versions": versions,
-        "steps": total,
         "machine": machine,
+        "steps": total,
         "plugins": made.recipe.needs(MENU),
         "parameters": sum(parameter.numel() for parameter in stand.learner.model.parameters()),
         "splits": {split: asdict(report) for split, report in made.reports.items()},
     }
     facts |= {"from": stand.origin} if stand.origin else {}
-    Run.create(asked.folder, made.recipe.table(), files, made.task.data.fingerprint(), facts)
+    Run.create(asked.folder, table, files, made.task.data.fingerprint(), facts)
 
 
 def _kept(events: Iterator[Event], run: Run, new: bool, listener: Listener) -> Iterator[Event]:
@@ -125,7 +134,7 @@ def _kept(events: Iterator[Event], run: Run, new: bool, listener: Listener) -> I
         kept = "nothing good was saved before" if saved is None else f"step {saved.step:,} is saved"
         raise DivergedError(f"{error}: the run diverged; {kept}\n{ADVICE}", error.step) from error
     except Exception:
-        if new and first and not run.checkpoints():
+        if new and first and run.folder.is_dir() and not run.checkpoints():
             discard(run.folder, [*run.facts["files"], "run.json"])
             run.folder.rmdir() if not any(run.folder.iterdir()) else None
         raise
