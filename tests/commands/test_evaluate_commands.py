@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from spoken import TOY, WORDS, Done, refused, regard
 from regard.decoding.beam import Beam
 from regard.decoding.sample import Greedy
 from regard.tasks.translation import Translator
+from regard.tasks.translation.task import Translation
 from regard.trained import open_run
 from regard.verbs import evaluate
 
@@ -167,3 +169,19 @@ def test_a_run_of_nothing_but_training_pairs_says_what_to_do(tmp_path: Path) -> 
     files = [f"data.train={tmp_path / 'all.tsv'}", "data.valid_share=0.0", "training.steps=1"]
     assert regard("train", *words, *files, "--out", str(tmp_path / "run")).code == 0
     refused(3, "no valid data to evaluate on; name files with --on", "evaluate", str(tmp_path / "run"))
+
+
+def test_a_run_that_is_removed_meanwhile_is_not_made_anew(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    whole = Translation.evaluate
+
+    def removed(*given: Any) -> Any:
+        shutil.rmtree(copy)
+        return whole(*given)
+
+    monkeypatch.setattr(Translation, "evaluate", removed)
+    refused(1, f"{copy}: the run was removed meanwhile; nothing more is kept in it", "evaluate", str(copy))
+    assert not copy.exists()

@@ -67,6 +67,8 @@ def evaluate(
             name: evaluated(one, on=on, like=runs[0], listener=heard) for name, one in zip(names, runs, strict=True)
         }
         how = [*keys, *([f"beam={beam}"] if beam else []), *(["int8"] if int8 else [])]
+        for one in runs if out is None else ():
+            one.run.check_still_there()
         written = _keep(found, out or runs[0].run.folder, heard)
         if not _keep_scores(found, runs, out, on, how) and written:
             heard.say(f"{out or run}: the scores cannot be kept there")

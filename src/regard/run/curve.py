@@ -13,6 +13,7 @@ from regard.figures import text_table
 from regard.listener import Listener
 from regard.markup import COLOURS, Point, curves
 from regard.pictures import canvas, check_ending, plain, short
+from regard.recipe.read import is_run
 from regard.run import history
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def curve_file(folder: Path, title: str, path: Path) -> Path:
 
 def keep_table(folder: Path, listener: Listener) -> None:
     """Write curve.csv into the run. Whatever goes wrong is said, and costs nothing but the curve."""
+    if not is_run(folder):  # removed meanwhile
+        return
     try:
         write(folder / TABLE, as_csv(folder))
     except (OSError, InputError) as error:
@@ -124,7 +127,7 @@ def keep_table(folder: Path, listener: Listener) -> None:
 
 def keep_picture(folder: Path, title: str, listener: Listener) -> None:
     """Write curve.png into the run, if anything has happened there; whatever goes wrong is said and costs no more."""
-    if not history.entries(folder):
+    if not is_run(folder) or not history.entries(folder):
         return
     try:
         write(folder / PICTURE, draw(folder, title))

@@ -55,6 +55,12 @@ def _is_that(path: Path, handle: int) -> bool:
         return False
 
 
+def identity(folder: Path) -> tuple[int, int]:
+    """What tells a folder from another one that is made later in its place."""
+    stat = folder.stat()
+    return stat.st_dev, stat.st_ino
+
+
 def holder(folder: Path) -> dict[str, Any] | None:
     """What is known of the process that trains here now; None if there is none."""
     try:

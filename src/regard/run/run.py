@@ -9,8 +9,8 @@ holds nothing half-written; what was left over is swept away at the next start.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ import tomli_w
 from regard.disk import names_inside, place, read_bytes, read_text, read_toml, remove, room, write
 from regard.disk.door import LARGEST
 from regard.disk.shelf import shelf
-from regard.errors import InputError
+from regard.errors import FailedError, InputError
 from regard.listener import Listener
 from regard.recipe.read import RUN_RECIPE, is_run
 from regard.run import history, scores
@@ -29,7 +29,7 @@ from regard.run.checkpoint import MANIFEST, STEP, WEIGHTS, Checkpoint, manifest_
 from regard.run.create import FACTS, write_new
 from regard.run.curve import Curve, rows
 from regard.run.facts import FORMAT, facts_file, facts_of
-from regard.run.lock import held, own_folder
+from regard.run.lock import held, identity, own_folder
 from regard.run.seen import run_html, run_text
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._identity = identity(folder)
         self.facts = facts_of(folder)
         self.recipe = read_toml(folder / RUN_RECIPE)
 
@@ -72,13 +73,13 @@ class Run:
     def note(self, **facts: Any) -> None:
         """Write down what became of the run; None takes a fact back."""
         self.facts = {key: value for key, value in (self.facts | facts).items() if value is not None}
-        with room(self.folder):
+        with self._room():
             write(self.folder / FACTS, facts_file(self.facts))
 
     def rewrite(self, recipe: dict[str, Any]) -> None:
         """The run goes on with another recipe."""
         self.recipe = recipe
-        with room(self.folder):
+        with self._room():
             write(self.folder / RUN_RECIPE, tomli_w.dumps(recipe).encode())
 
     def __fspath__(self) -> str:
@@ -109,7 +110,7 @@ class Run:
 
     def save(self, step: int, weights: "Tensors", state: "Tensors", progress: dict[str, Any], keep: int) -> Checkpoint:
         """Write a checkpoint whole or not at all, then let go of old ones: `keep` stay, and the best."""
-        with room(self.folder):
+        with self._room():
             saved = Checkpoint.write(self._checkpoints / f"step-{step}", weights, state, progress)
             self.point("last", saved.folder.name)
         self._let_go(keep, saved.step)
@@ -119,12 +120,12 @@ class Run:
         """The same tensors, but more is known about them."""
         folder = self._checkpoints / f"step-{step}"
         hashes = Checkpoint(folder).check()["sha256"] | {"progress": table_hash(progress)}
-        with room(self.folder):
+        with self._room():
             write(folder / MANIFEST, manifest_of(hashes, progress))
 
     def point(self, name: str, at: str) -> None:
         """`best` or `last` → a checkpoint."""
-        with room(self.folder):
+        with self._room():
             write(self.folder / name, at.encode())
 
     def checkpoints(self) -> list[Checkpoint]:
@@ -186,6 +187,7 @@ class Run:
 
     def log(self, entry: dict[str, Any]) -> None:
         """One line of log.jsonl."""
+        self.check_still_there()
         history.add(self.folder, entry)
 
     def history(self) -> list[dict[str, Any]]:
@@ -198,6 +200,7 @@ class Run:
 
     def rewind(self, step: int) -> None:
         """Forget what was logged after a step: it will happen again."""
+        self.check_still_there()
         history.rewind(self.folder, step)
 
     def keep_scores(
@@ -213,11 +216,32 @@ class Run:
         """Keep an evaluation in the run, in evaluation.json: the figures of step `step` on other data (`on`) or on a
         split of its own, answered with the overrides `how`; `learnt` says whether it was trained on these data. False
         where the run cannot be written to."""
+        self.check_still_there()
         return scores.keep(self.folder, scores.entry(figures, step, on, split, how, learnt))
 
     def scores(self) -> list[dict[str, Any]]:
         """The evaluations that were kept, the newest first: on, split, learnt, how, step, when, scores."""
         return scores.kept(self.folder)
+
+    def check_still_there(self) -> None:
+        """Refuse to write into a run that was removed since it was opened, or to make it anew."""
+        try:
+            there = is_run(self.folder) and identity(self.folder) == self._identity
+        except OSError:
+            there = False
+        if not there:
+            raise FailedError(f"{self.folder}: the run was removed meanwhile; nothing more is kept in it")
+
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        """Write into the run, if it is still there; what the disk refuses is said in one line."""
+        self.check_still_there()
+        with room(self.folder):
+            try:
+                yield
+            except FileNotFoundError:
+                self.check_still_there()
+                raise
 
     @property
     def _checkpoints(self) -> Path:

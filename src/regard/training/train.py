@@ -95,7 +95,7 @@ def _written(made: Made, stand: Ready, files: Mapping[str, bytes], threads: dict
     if asked.run is not None:
         kept = asked.run.facts.get("machine", {})
         if kept.get("threads") != threads["threads"]:
-            asked.run.note(machine=kept | threads)
+            asked.run.note(machine=machine | kept | threads)
         if stand.changed:
             asked.run.rewrite(changed_recipe(asked.run, stand.changed))
             asked.run.note(steps=total, commands=[*asked.run.facts.get("commands", []), command])
