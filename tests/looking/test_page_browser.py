@@ -423,6 +423,8 @@ def test_a_live_text_is_stepped_branched_and_loses_heads(browser: Any, live: Any
     look = server.live.looks[0]
     gone = look.without("masked.0.0", again=False)
     assert f"{gone.loss[0]:.3f} → {gone.loss[1]:.3f}" in tab.text("#without")
+    assert f"at {gone.changed} of {gone.tokens} steps" in tab.text("#without")
+    assert ("these" in tab.text("#without")) == bool(gone.changes)
     assert tab.said == []
     assert at_home(tab, server.address)
     tab.context.close()

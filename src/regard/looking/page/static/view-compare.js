@@ -26,7 +26,7 @@ async function card(page, held, look, name) {
   const list = el("dl", { class: "facts" });
   const add = (label, text) => list.append(el("dt", { text: label }), el("dd", { text }));
   add("writes", held.written || visible(held.read, 60));
-  add("loss", `${loss.toFixed(3)} nats a token`);
+  add("loss", `${loss.toFixed(3)} nats per token`);
   add("parameters", held.parameters.toLocaleString("en"));
   add("shown", titleOf(name));
   return { node: el("div", { class: "card" }, el("h2", { text: held.run.split("/").pop() }), list, map.host), shown: () => map.show(panel) };

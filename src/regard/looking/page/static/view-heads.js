@@ -160,7 +160,7 @@ function aboutHead(page, name, measured) {
   if (one) {
     add("role", `${one.role}: ${ROLES[one.role] || ""}`);
     for (const [score, value] of Object.entries(one.scores)) if (value !== null && (value > 0.05 || score === "entropy")) add(score, score === "entropy" ? `${value.toFixed(2)} bits` : score === "distance" ? `${value.toFixed(1)} ${facts.looks[look].image ? "patches" : "tokens"}` : value.toFixed(2));
-    if (one.loss !== undefined) add("without it", `loss ${one.loss >= 0 ? "+" : "−"}${Math.abs(one.loss).toFixed(3)} nats${facts.looks[look].image ? `, ${one.changed ? "another" : "the same"} class` : ` a token, ${one.changed} ${one.changed === 1 ? "token changes" : "tokens change"}`}`);
+    if (one.loss !== undefined) add("without it", `loss ${one.loss >= 0 ? "+" : "−"}${Math.abs(one.loss).toFixed(3)} nats${facts.looks[look].image ? `, ${one.changed ? "another" : "the same"} class` : ` per token, ${one.changed} ${one.changed === 1 ? "token changes" : "tokens change"}`}`);
     if (one.of > one.rows) add("measured", `in ${one.rows} of ${one.of.toLocaleString("en")} rows, evenly chosen`);
     if (one.like) add("most like it", `${one.like[0]} (${one.like[1].toFixed(2)} of the weight shared)`);
   } else add("role", facts.live ? "…" : "not measured");
@@ -186,10 +186,14 @@ async function without(page, off) {
   const add = (label, text) => list.append(el("dt", { text: label }), el("dd", { text }));
   add("off", off.join(", "));
   const { image } = facts.looks[page.state.look];
-  add("loss", `${found.loss[0].toFixed(3)} → ${found.loss[1].toFixed(3)} nats${image ? "" : " a token"}`);
-  if (!image) add("tokens", `${found.changed} of ${found.tokens} would be others`);
-  if (found.answer !== null) {
-    add("with", facts.looks[page.state.look].written);
+  add("loss", `${found.loss[0].toFixed(3)} → ${found.loss[1].toFixed(3)} nats${image ? "" : " per token"}`);
+  if (!image) add("tokens", `another becomes the likeliest at ${found.changed} of ${found.tokens} steps, given the same beginning`);
+  const changes = found.changes.map((one) => `${visible(one.before, 18)} → ${visible(one.after, 18)}`).join(", ");
+  if (changes) add(image ? "class" : "these", changes + (found.changes.length < found.changed ? ", …" : ""));
+  const { written } = facts.looks[page.state.look];
+  if (found.answer !== null && found.answer === written) add("answer", `stays: ${written}`);
+  else if (found.answer !== null) {
+    add("with", written);
     add("without", found.answer);
   }
   return [list];
