@@ -23,7 +23,12 @@ class Asked(NamedTuple):
 
 
 def asked_lines(texts: list[str], files: list[Path], what: str = "texts", verb: str = "translate") -> Iterator[Asked]:
-    """The texts in their order; what cannot be one is refused here, before anything is loaded, as far as is known."""
+    """The texts in their order; what cannot be one is refused here, before anything is loaded, as far as is known.
+
+    `-` alone is the pipe, as it is for other commands and for --file.
+    """
+    if texts == [str(PIPE)] and not files:
+        texts, files = [], [PIPE]
     if texts and files:
         raise InputError(f"{what} and --file {files[0]}: say what to {verb} in one way, not in two")
     for number, text in enumerate(texts, 1):

@@ -9,6 +9,7 @@ import typer
 
 from regard.commands.bench_tables import figures, show_growth, show_turns
 from regard.commands.show import as_json, columns, console, line, progress
+from regard.commands.streams import Unread
 from regard.errors import FailedError, RecipeError
 from regard.figures import size
 
@@ -64,18 +65,20 @@ def attention(
             tell(f"{row.name} at {row.length:,}: {1e3 * row.median('both'):.0f} ms")
     measured = {name: rows for name, rows in measured.items() if rows}
     table = {name: [figures(row) for row in rows] for name, rows in measured.items()}
-    as_json(table) if json else show_growth(measured, sizes)  # first: what was measured is not lost with a picture
     document = dumps({"setting": vars(setting), "repeats": repeats, "cases": table}, indent=2)
-    try:
-        pictures = plot_attention(measured, out)
-        out.with_suffix(".json").write_text(document + "\n", encoding="utf-8")
-    except OSError as error:
-        raise FailedError(
-            f"{out}: {error.strerror or error}; the figures are above, --out names another place"
-        ) from error
-    if not json and not quiet:
-        console.print()
-        line("Look at ", (str(pictures[0]), "bold"), " (also .svg and .json).")
+    with Unread() as unread:
+        with unread.lines():  # first: what was measured is not lost with a picture
+            as_json(table) if json else show_growth(measured, sizes)
+        try:
+            pictures = plot_attention(measured, out)
+            out.with_suffix(".json").write_text(document + "\n", encoding="utf-8")
+        except OSError as error:
+            said = f"{out}: {error.strerror or error}; the figures are above, --out names another place"
+            raise FailedError(said) from error
+        with unread.lines():
+            if not json and not quiet:
+                console.print()
+                line("Look at ", (str(pictures[0]), "bold"), " (also .svg and .json).")
 
 
 def _chosen(kinds: str, cases: "Sequence[Case]") -> "list[Case]":

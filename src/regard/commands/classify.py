@@ -12,6 +12,7 @@ from regard.commands.ahead import check_ahead
 from regard.commands.asked_images import ImageNames, Refusals, groups_read, is_several
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
+from regard.commands.streams import Unread
 from regard.commands.translate import Device, Int8, Quiet
 from regard.datasets.lines import one_line
 from regard.errors import InputError
@@ -56,10 +57,10 @@ def classify(
     read = groups_read(image, "classify")
     if show is not None:
         Places(show, overwrite=overwrite).check(is_several(image))
-    with Shown(quiet) as heard:
+    with Shown(quiet) as heard, Unread(files=show is not None) as unread:
         classifier = classifier_of(opened(run, device=device, int8=int8, listener=heard))
         pictures = None if show is None else Pictures(classifier, show, overwrite)
-        writer = _Writer(classifier, heard, top, _Form(json, csv), pictures)
+        writer = _Writer(classifier, heard, top, _Form(json, csv), pictures, unread)
         for group in read(classifier.together):
             writer.answer(group)
         writer.end()
@@ -103,9 +104,15 @@ class _Writer:
     """Classifies, writes and draws some images at a time; what could not be read is told, and the others go on."""
 
     def __init__(
-        self, classifier: "Classifier", heard: Shown, top: int, form: _Form, pictures: "Pictures | None"
+        self,
+        classifier: "Classifier",
+        heard: Shown,
+        top: int,
+        form: _Form,
+        pictures: "Pictures | None",
+        unread: Unread,
     ) -> None:
-        self.classifier, self.heard, self.form = classifier, heard, form
+        self.classifier, self.heard, self.form, self.unread = classifier, heard, form, unread
         self.top = min(top, len(classifier.facts.classes))
         self.pictures = pictures
         self.refusals = Refusals(heard, "classified")
@@ -118,12 +125,14 @@ class _Writer:
         self.heard.clear()
         for one in read:
             if isinstance(one, InputError):
-                self.form.refused(one)
+                with self.unread.lines():
+                    self.form.refused(one)
                 self.refusals.refuse(one)
                 continue
             self.refusals.answer()
             classified = next(found)
-            self.form.found(classified)
+            with self.unread.lines():
+                self.form.found(classified)
             if self.pictures is not None:
                 self.pictures.draw(classified, one[1], self.heard)
         self.heard.at("classifying", self.refusals.answered)

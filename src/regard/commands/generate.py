@@ -18,7 +18,9 @@ TOGETHER = 256  # prompts that are gone on with at a time
 
 def generate(
     run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
-    prompt: Annotated[list[str] | None, typer.Argument(help="Texts to go on with; asked for if not said.")] = None,
+    prompt: Annotated[
+        list[str] | None, typer.Argument(help="Texts to go on with, - for a pipe; asked for if not said.")
+    ] = None,
     file: Annotated[
         list[Path] | None, typer.Option(help="A file of prompts, one a line; .gz and .xz are unpacked; - is a pipe.")
     ] = None,

@@ -29,7 +29,7 @@ def look(
     run: Annotated[Path | None, typer.Argument(help="A run folder.", autocompletion=complete_runs)] = None,
     text: Annotated[
         str | None,
-        typer.Argument(help="What it reads, or the name of an image; from --file or a pipe if not said."),
+        typer.Argument(help="What it reads, or the name of an image; from --file or a pipe (-) if not said."),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="A text file, all of it one text; - is a pipe.")] = None,
     target: Annotated[
@@ -166,9 +166,12 @@ def _say_cut(found: "Look", view: str, words: bool | None, rows: str, heard: Sho
 
 
 def _asked(text: str | None, file: Path | None, tokens: int) -> str:
-    """One text, however long; a model that writes by itself needs none."""
+    """One text, however long; a model that writes by itself needs none. `-` is the pipe."""
+    from regard.commands.asked import PIPE
     from regard.commands.prompts import asked_prompts, prompt_of
 
+    if text == str(PIPE) and file is None:
+        text, file = None, PIPE
     if text is not None and file is not None:
         raise InputError(f"a text and --file {file}: say what to look at in one way, not in two")
     if text is None and file is None and tokens:

@@ -23,7 +23,9 @@ ANEW = "/new"
 
 
 def asked_prompts(texts: list[str], files: list[Path], whole: bool) -> Iterator[Asked] | None:
-    """The prompts in their order; None where somebody is there to be asked."""
+    """The prompts in their order; None where somebody is there to be asked. `-` alone is the pipe."""
+    if texts == [str(PIPE)] and not files:
+        texts, files = [], [PIPE]
     if not texts and not files and sys.stdin.isatty():
         return None
     if whole:

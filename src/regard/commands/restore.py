@@ -10,6 +10,7 @@ from regard.commands.ahead import check_ahead
 from regard.commands.asked_images import ImageNames, Refusals, groups_read, is_several
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
+from regard.commands.streams import Unread
 from regard.commands.translate import Device, Quiet
 from regard.datasets.lines import one_line
 from regard.errors import InputError
@@ -57,19 +58,21 @@ def restore(
     read = groups_read(image, "restore")
     for places in (Places(out, (PNG,), overwrite), *([] if show is None else [Places(show, overwrite=overwrite)])):
         places.check(is_several(image))
-    with Shown(quiet) as heard:
+    with Shown(quiet) as heard, Unread() as unread:
         restorer = restorer_of(opened(run, device=device, listener=heard))
         prints, refusals = Prints(restorer, out, show, corrupt, overwrite), Refusals(heard, "restored")
         for one in (one for group in read(AT_ONCE) for one in group):
             if isinstance(one, InputError):
                 refusals.refuse(one)
                 if json:
-                    _json({"refused": one.on_command_line})
+                    with unread.lines():
+                        _json({"refused": one.on_command_line})
                 continue
             found = prints.restore(*one, heard)
             refusals.answer()
             heard.clear()
-            _say(found, json)
+            with unread.lines():
+                _say(found, json)
             heard.at("restoring", prints.done)
         heard.clear()
         if prints.shown is not None and prints.shown.given:

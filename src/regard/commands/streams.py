@@ -6,7 +6,9 @@ import io
 import os
 import select
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from signal import SIGPIPE
 from typing import Any
 
 from regard.errors import ORDERS
@@ -96,6 +98,36 @@ def let_go() -> None:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, stream.fileno())
             os.close(null)
+
+
+class Unread:
+    """Lines that may go unread where files are written as well: a closed pipe ends the command behind the last file.
+
+    with Unread() as unread:
+        with unread.lines(): print(…)
+    """
+
+    def __init__(self, files: bool = True) -> None:
+        """Without `files` there is nothing to go on for."""
+        self.files, self._closed = files, False
+
+    @contextmanager
+    def lines(self) -> Iterator[None]:
+        """What is printed here goes nowhere once nobody reads it any more."""
+        try:
+            yield
+        except OSError as error:
+            if not (self.files and is_gone(error)):
+                raise
+            self._closed = True
+            let_go()
+
+    def __enter__(self) -> "Unread":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._closed and kind is None:
+            sys.exit(128 + SIGPIPE)
 
 
 def say(text: str) -> None:

@@ -40,7 +40,7 @@ Set = Annotated[
 
 def translate(
     run: Annotated[Path, typer.Argument(help="A run folder.", autocompletion=complete_runs)],
-    text: Annotated[list[str] | None, typer.Argument(help="Texts; from --file or a pipe if not said.")] = None,
+    text: Annotated[list[str] | None, typer.Argument(help="Texts; from --file or a pipe (-) if not said.")] = None,
     file: Annotated[
         list[Path] | None,
         typer.Option(help="A text file, a text a line; .gz and .xz are unpacked; may be repeated; - is a pipe."),
