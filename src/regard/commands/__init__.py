@@ -29,6 +29,7 @@ from regard.commands.runs import runs
 from regard.commands.score import score
 from regard.commands.signals import Signals
 from regard.commands.streams import let_go, own_up, say, set_up
+from regard.commands.surroundings import ask_before_torch
 from regard.commands.train import train
 from regard.commands.translate import translate
 
@@ -88,6 +89,7 @@ def main() -> None:
 
 def _run(signals: Signals) -> int:
     set_up()
+    ask_before_torch()
     try:
         signals.hear()
         code = _verb()

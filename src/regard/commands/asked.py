@@ -31,8 +31,7 @@ def asked_lines(texts: list[str], files: list[Path], what: str = "texts", verb: 
         texts, files = [], [PIPE]
     if texts and files:
         raise InputError(f"{what} and --file {files[0]}: say what to {verb} in one way, not in two")
-    for number, text in enumerate(texts, 1):
-        utf8(text, f"text {number}")
+    texts = [utf8(text, f"text {number}") for number, text in enumerate(texts, 1)]
     if texts:
         return (Asked(text, f"text {number}", refused=too_long(text)) for number, text in enumerate(texts, 1))
     if not files and sys.stdin.isatty():
@@ -42,13 +41,11 @@ def asked_lines(texts: list[str], files: list[Path], what: str = "texts", verb: 
 
 
 def utf8(text: str, place: str) -> str:
-    """A word of the command line, which may be any bytes, if these are a text."""
+    """A word of the command line, which may be any bytes, if these are a text; so they are in any locale."""
     try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        shown = text.encode("utf-8", "surrogateescape")[:40]
-        raise InputError(f"{place} is not UTF-8: {shown!r}; convert it first, with iconv, say") from error
-    return text
+        return text.encode("utf-8", "surrogateescape").decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place} is not UTF-8: {error.object[:40]!r}; convert it first, with iconv, say") from error
 
 
 def _there(path: Path) -> Path:

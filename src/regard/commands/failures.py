@@ -13,6 +13,7 @@ import typer
 
 from regard.commands.signals import NAMES
 from regard.commands.streams import is_gone
+from regard.commands.surroundings import address_space, too_little
 from regard.errors import InputError, RecipeError, RegardError, is_memory
 from regard.training.stop import Interrupted
 
@@ -32,12 +33,17 @@ def told(error: Any) -> tuple[str, int]:
         return NAMES.get(signal.Signals(number), ""), 128 + number
     if isinstance(error, OSError):
         return _system(error)
+    return _lacking(error) or _bug(error), 1
+
+
+def _lacking(error: BaseException) -> str:
+    """What the system has too little of, or nothing: memory, address space, a package."""
+    limit = address_space()
+    if limit is not None and (is_memory(error) or isinstance(error, ImportError | SystemError)):
+        return too_little(limit)
     if is_memory(error):
-        return (
-            "not enough memory; training needs less with a smaller task.batch_tokens, or task.batch_images of images",
-            1,
-        )
-    return _bug(error), 1
+        return "not enough memory; training needs less with a smaller task.batch_tokens, or task.batch_images of images"
+    return _not_imported(error) if isinstance(error, ImportError) else ""
 
 
 def _misused(error: Any) -> str:
@@ -61,6 +67,17 @@ def _system(error: OSError) -> tuple[str, int]:
     if error.errno == errno.ENAMETOOLONG:
         return f"{str(error.filename)[:SHOWN]}…: the name is longer than names of files can be", 3
     return f"{error.filename or 'disk'}: {error.strerror or error}", 1
+
+
+def _not_imported(error: ImportError) -> str:
+    """A package that is missing or broken; of Regard's own modules or a plugin's, that is no fault of the system."""
+    from regard.recipe.plugins import blamed
+
+    package = (error.name or "").partition(".")[0]
+    if package in ("", "regard") or blamed(error):
+        return ""
+    said = (str(error).splitlines() or [""])[0][:200]
+    return f"{package} cannot be imported: {said}\n`{sys.executable} -m pip check` says what is missing"
 
 
 def _bug(error: BaseException) -> str:

@@ -26,6 +26,9 @@ def check_new(folder: Path) -> None:
     other = {"call": "choose another out=", "flag": "choose another --out"}
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: a file, and a run is a folder; ", **other)
+    for path in (folder, *folder.absolute().parents):
+        if path.is_symlink() and not path.exists():
+            raise InputError(f"{folder}: {path} is a link to {path.readlink()}, which is not there; ", **other)
     above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not above.is_dir():
         raise InputError(f"{folder}: {above} is a file, so nothing can be made below it; ", **other)
