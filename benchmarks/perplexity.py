@@ -85,13 +85,13 @@ def cost(logits: Tensor, row: Tensor) -> float:
 
 
 def ours(run: Path, generator: TextGenerator) -> Iterator[tuple[str, Reads]]:
-    """Regard: as it is, with weights in eight bits as single steps have them, and as prompts are read."""
+    """Regard: as it is, and in eight bits by torch's products and by compiled ones."""
     yield "Regard float32", lambda row: generator.model(row[None])[0]
     rounded = generator_of(opened(run, int8=True)).model
-    yield "Regard int8, weights", lambda row: rounded(row[None])[0]
+    yield "Regard int8, torch", lambda row: rounded(row[None])[0]
     if MACHINE_CODE.make() is not None:
         teach(rounded)
-        yield "Regard int8, what comes in, too", lambda row: rounded(row[None])[0]
+        yield "Regard int8, compiled", lambda row: rounded(row[None])[0]
 
 
 def others(gguf: Path | None) -> Iterator[tuple[str, Reads]]:

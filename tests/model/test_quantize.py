@@ -23,8 +23,8 @@ def test_the_product_of_operands_that_need_no_rounding_is_exact(wide: int, bias:
     plain, maker = linear(wide, 40, bias), torch.Generator().manual_seed(2)
     weight = torch.randint(-MOST, MOST + 1, (40, wide), generator=maker)
     weight[:, 0] = MOST
-    x = torch.randint(-128, 128, (3, 7, wide), generator=maker)
-    x[0, 0, 0], x[0, 0, 1] = -128, 127
+    x = torch.randint(-FINEST, FINEST + 1, (3, 7, wide), generator=maker)
+    x[..., 0] = FINEST
     with torch.no_grad():
         plain.weight.copy_(weight * 2.0 ** (torch.arange(40) % 5 - 6)[:, None])
         if plain.bias is not None:
@@ -39,7 +39,7 @@ def test_what_comes_in_is_off_by_half_a_step_at_most(wide: int) -> None:
     eight, x = QuantizedLinear.of(linear(wide, 40, bias=False)), torch.randn(3, 7, wide)
     scales = (eight.weight().abs().amax(1) / MOST)[:, None]
     weight = ((eight.weight() / scales).round() * scales).double()
-    step = (max(float(x.max()), 0.0) - min(float(x.min()), 0.0)) / 255
+    step = x.abs().amax(-1, keepdim=True).double() / FINEST
     off = (eight(x).double() - x.double() @ weight.T).abs()
     assert (off <= 0.501 * step * weight.abs().sum(1)).all()
 
@@ -130,16 +130,27 @@ def test_what_is_no_number_stays_none(bad: float) -> None:
     assert not out.isfinite().any()
 
 
-def test_language_models_keep_what_comes_in() -> None:
-    """One number that sticks out must not leave nothing of the others."""
-    plain = linear(64, 40)
-    x = torch.randn(5, 64)
+def test_a_row_does_not_depend_on_the_others() -> None:
+    """Nor on one that sticks out, or is none."""
+    plain, x = linear(130, 40), torch.randn(9, 130)
+    x[2] *= 1000.0
+    x[3, 5] = torch.nan
+    for eight in (QuantizedLinear.of(plain), QuantizedLinear.of(plain, rounds_inputs=False)):
+        together, alone = eight(x), torch.cat([eight(row) for row in x.split(1)])
+        torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-5, equal_nan=True)
+        assert together.isnan().all(1).tolist() == [row == 3 for row in range(9)]
+
+
+def test_language_models_keep_what_does_not_stick_out() -> None:
+    """A number that does spoils its own block of columns alone."""
+    plain, x = linear(2 * BLOCK, 40), torch.randn(5, 2 * BLOCK)
+    with torch.no_grad():
+        plain.weight[:, :BLOCK] = 0
+    wanted = plain(x)
     x[2, 7] = 3000.0
-    kept, rounded = QuantizedLinear.of(plain, rounds_inputs=False), QuantizedLinear.of(plain)
-    torch.testing.assert_close(kept(x), torch.nn.functional.linear(x, kept.weight(), plain.bias))
-    others = [0, 1, 3, 4]
-    assert (kept(x) - plain(x))[others].abs().max() < 0.02
-    assert (rounded(x) - plain(x))[others].abs().max() > 0.5
+    by_blocks, by_row = QuantizedLinear.of(plain, rounds_inputs=False), QuantizedLinear.of(plain)
+    assert (by_blocks(x) - wanted).abs().max() < 0.02
+    assert (by_row(x) - wanted)[2].abs().max() > 0.5
     model = build("gpt-char", "model.decoder.layers=1", "model.width=24")
     quantize(model)
     assert not any(part.rounds_inputs for part in model.modules() if isinstance(part, QuantizedLinear))

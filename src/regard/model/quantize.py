@@ -1,12 +1,12 @@
 """Matrix products in eight bits, for decoding on a CPU.
 
-Weights are rounded once, a scale for every block of columns in a row. As they stand they are what the compiled step
-multiplies, or packs (`decoding/compiled/packing.py`). Where there is none, they are packed for many rows of a
-translator as torch's products want them, too: seven bits and a scale a row; what comes in is then rounded at each call,
-one scale for all of it, so results depend a little on what is translated together. In language models a few tokens have
-numbers that stick out a thousandfold, and such a scale leaves nothing of the others: SmolLM2's perplexity grows by
-62 %. There many rows are multiplied by the rounded weights as numbers, which are written out for each product. The one
-place that knows torch's quantised operators: they are on their way out of torch, and torchao can take over here.
+Weights are rounded once, and what they are multiplied by at each call, with a scale for every block of columns in a
+row: so a row gives the same numbers whatever is multiplied beside it, and a number that sticks out spoils its own block
+alone. The compiled products do this in whole numbers. Without them a language model's weights are written out as
+numbers for each product; those of other models are packed as torch's products want them, with seven bits and a scale a
+row on both sides. In language models a few tokens have numbers that stick out a thousandfold, and a scale a row would
+leave little of the others. The one place that knows torch's quantised operators: they are on their way out of torch,
+and torchao can take over here.
 """
 
 from collections.abc import Callable
@@ -24,13 +24,15 @@ from regard.model.assembly import LanguageModel
 BLOCK = 64  # columns that share a scale: one weight that sticks out spoils no more than these
 FINEST = 127
 MOST = 64  # seven bits for weights, eight for what comes in: AVX2 adds 2 · 64 · 255 in 16 bits, and no more
-LEAST = 1e-12  # of a scale, where all weights are zero
+LEAST, TINY = 1e-12, 1e-30  # of a scale, where all weights are zero; where all that comes in is
+ENDS = (-(FINEST + 1) / FINEST, 1.0)  # of what torch's products round: steps of 1 / 127, zero among them
 
 
 class QuantizedLinear(nn.Module):
-    """A linear layer in eight bits: y = scale_w · (x · round(W/scale_w)) + b, where x may be rounded like W.
+    """A linear layer in eight bits: y = scale_w · scale_x · (round(x/scale_x) · round(W/scale_w)) + b.
 
-    `product` is a faster way that whoever decodes may know of; it gives None where it has none.
+    `product` is a faster way that whoever decodes may know of; it gives None where it has none. `rounds_inputs` says
+    that rows have no numbers that stick out, so that a scale for all of a row will do.
     """
 
     product: "Product | None" = None
@@ -41,18 +43,18 @@ class QuantizedLinear(nn.Module):
         super().__init__()
         self.rows, self.scales, self.bias, self.rounds_inputs = rows, scales, bias, rounds_inputs
         self.in_features, self.out_features = rows.shape[1], rows.shape[0]
-        self._packed = self._pack() if rounds_inputs else None
+        self._packed: Any = None
 
     def _pack(self) -> Any:
-        """As torch's products want it."""
+        """As torch's products want it; behind each row are the weights of `ENDS`, which count nothing."""
         weight = self.weight()
         whole = (weight.abs().amax(1) / MOST).clamp(min=LEAST)
-        seven = (weight / whole[:, None]).round().to(torch.int8)
+        seven = F.pad((weight / whole[:, None]).round().to(torch.int8), (0, len(ENDS)))
         with catch_warnings():
             simplefilter("ignore")  # torch announces their end at every use
             zeros = torch.zeros(len(whole), dtype=torch.long)
             packed = torch._make_per_channel_quantized_tensor(seven, whole.double(), zeros, 0)
-        return torch.ops.quantized.linear_prepack(packed, self.bias)
+        return torch.ops.quantized.linear_prepack(packed, None)
 
     @classmethod
     def of(cls, linear: nn.Linear, rounds_inputs: bool = True) -> "QuantizedLinear":
@@ -77,15 +79,19 @@ class QuantizedLinear(nn.Module):
         found = None if self.product is None else self.product(self, x)
         if found is not None:
             return found
+        if not self.rounds_inputs:
+            return F.linear(in_eight_bits(x), self.weight(), self.bias)
         if self._packed is None:
-            return F.linear(x, self.weight(), self.bias)
-        try:
-            out: Tensor = torch.ops.quantized.linear_dynamic(x, self._packed, False)
-        except RuntimeError:
-            if x.isfinite().all():
-                raise
-            return x.new_full((*x.shape[:-1], self.out_features), torch.nan)  # as in all other types
-        return out
+            self._packed = self._pack()
+        most = x.abs().amax(-1, keepdim=True)
+        real = most.isfinite()
+        scale = torch.where(real, most, 0).clamp(min=LEAST)
+        # torch rounds all rows by their least and largest number: these ends are the same for any
+        ends = x.new_tensor(ENDS).expand(*x.shape[:-1], -1)
+        given = torch.cat([torch.where(real, x / scale, 0), ends], -1)
+        out = torch.ops.quantized.linear_dynamic(given, self._packed, False) * scale
+        made: Tensor = out if self.bias is None else out + self.bias
+        return made.masked_fill(~real, torch.nan)
 
     def select(self, chosen: Int[Tensor, "C"]) -> "QuantizedLinear":
         """Only some of the rows."""
@@ -94,6 +100,14 @@ class QuantizedLinear(nn.Module):
 
 
 Product = Callable[[QuantizedLinear, Tensor], Tensor | None]
+
+
+def in_eight_bits(x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N I"]:
+    """What eight bits hold of rows of numbers, with a scale for every block of columns."""
+    blocks = F.pad(x, (0, -x.shape[-1] % BLOCK)).unflatten(-1, (-1, BLOCK))
+    scales = blocks.abs().amax(-1, keepdim=True) / FINEST + TINY
+    held: Tensor = (blocks * (1 / scales)).round() * scales
+    return held.flatten(-2)[..., : x.shape[-1]]
 
 
 def quantize(model: nn.Module) -> None:

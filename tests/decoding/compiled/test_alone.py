@@ -95,7 +95,6 @@ def test_they_are_those_that_are_remembered(
     code: Code, threads: int, eight: bool, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To the bit, and one after another: threads that come late disturb no later sentence."""
-    monkeypatch.setattr(chosen, "multiplies_eighths", lambda: True)
     writer = model()
     if eight:
         quantize(writer)

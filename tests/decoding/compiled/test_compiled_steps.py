@@ -101,19 +101,7 @@ def test_many_rows_are_left_to_torch(code: Code, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Stepper, "step", noted)
     written(writer, Greedy(), count=40, rows=40)
-    assert 0 < max(seen) <= chosen.most_rows(writer.head) < 40
-
-
-def test_how_many_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Translators in eight bits leave many rows to torch where the processor has no such products."""
-    translator, writer = model("seq2seq"), model("language_model")
-    plain = chosen.most_rows(translator.head)
-    quantize(translator)
-    quantize(writer)
-    monkeypatch.setattr(chosen, "multiplies_eighths", lambda: False)
-    assert 0 < chosen.most_rows(translator.head) < plain == chosen.most_rows(writer.head)
-    monkeypatch.setattr(chosen, "multiplies_eighths", lambda: True)
-    assert chosen.most_rows(translator.head) == plain
+    assert 0 < max(seen) <= chosen.ROWS < 40
 
 
 def test_steps_are_handed_on_while_the_model_is_the_same(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:

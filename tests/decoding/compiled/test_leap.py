@@ -252,7 +252,6 @@ def test_a_step_at_a_time_scores_are_the_same(code: Code, stops: list[int], seed
 @pytest.mark.parametrize("eight", [False, True])
 def test_one_text_after_another(code: Code, threads: int, eight: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """One call takes as many steps as it may; a memory that has to grow on the way does."""
-    monkeypatch.setattr(chosen, "multiplies_eighths", lambda: True)
     monkeypatch.setattr(chosen, "ALONE", 0)
     writer = model(positions="alibi")
     if eight:

@@ -49,10 +49,10 @@ def test_the_product_of_float32(code: Code, rows: int, sizes: tuple[int, int], b
 
 
 @pytest.mark.skipif(not packs_eighths(), reason="this processor has other products of whole numbers")
-@pytest.mark.parametrize(("translator", "error"), [(False, 1e-3), (True, 0.03)])
+@pytest.mark.parametrize(("translator", "error"), [(False, 0.01), (True, 0.03)])
 @pytest.mark.parametrize("sizes", [(256, 400), (65, 17), (1, 5), (1024, 16)])
 def test_the_product_of_eight_bits(code: Code, translator: bool, error: float, sizes: tuple[int, int]) -> None:
-    """Rows in sixteen bits lose next to nothing; those of translators have seven, as their weights."""
+    """Rows have eight bits; those of translators have seven, as their weights."""
     torch.manual_seed(1)
     linear, x = QuantizedLinear.of(nn.Linear(*sizes), rounds_inputs=translator), torch.randn(37, sizes[0])
     found, wanted = multiplied(code, linear, x, sizes[1]), F.linear(x, linear.weight(), linear.bias)

@@ -11,8 +11,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from regard.decoding.compiled import product
-from regard.decoding.compiled.machine_code import Code
-from regard.model.quantize import QuantizedLinear
+from regard.decoding.compiled.machine_code import Code, packs_eighths
+from regard.model.quantize import QuantizedLinear, in_eight_bits
 
 
 class Given:
@@ -77,15 +77,26 @@ def test_what_is_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert product.multiply(linear, x) is None
 
 
-def test_a_model_is_taught_what_its_processor_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Translators' products are torch's where the processor has none of its own for eight bits."""
+def test_a_model_is_taught() -> None:
     exact, rounds = eighths(64, 8), QuantizedLinear.of(nn.Linear(64, 8))
-    for able in (False, True):
-        monkeypatch.setattr(product, "multiplies_eighths", lambda able=able: able)
-        product.teach(nn.Sequential(exact, rounds))
-        assert (exact.product, rounds.product) == (product.multiply, product.multiply if able else None)
+    product.teach(nn.Sequential(exact, rounds))
+    assert exact.product is rounds.product is product.multiply
     x = torch.randn(16, 64)
     assert torch.equal(exact(x), product.multiply(exact, x))
+
+
+@pytest.mark.parametrize("rounds", [False, True], ids=["language model", "translator"])
+@pytest.mark.parametrize("size", [5, 64, 130, 577])
+def test_a_row_is_the_same_in_any_company(size: int, rounds: bool) -> None:
+    """Whichever kernel so many rows are given to."""
+    torch.manual_seed(size)
+    linear, x = QuantizedLinear.of(nn.Linear(size, 49), rounds_inputs=rounds), torch.randn(70, size)
+    alone = torch.cat([product.multiply(linear, row) for row in x.split(1)])
+    for count in (2, 3, 4, 6, 7, 10, 11, 17, 33, 70):
+        torch.testing.assert_close(product.multiply(linear, x[:count]), alone[:count], rtol=0, atol=1e-5)
+    if not (rounds and packs_eighths()):
+        wanted = F.linear(in_eight_bits(x), linear.weight(), linear.bias)
+        torch.testing.assert_close(alone, wanted, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [3, 12, 40])

@@ -196,22 +196,20 @@ def test_models_that_are_otherwise_are_left_to_torch(code: Code) -> None:
             Stepper(code, model)
 
 
-def test_eight_bits_are_the_product_with_rounded_weights(code: Code) -> None:
-    """Nothing that comes in is rounded: the step of a model that has these weights in float32."""
-    eight, plain = language_model(mlp=small("mlp", "swiglu")), language_model(mlp=small("mlp", "swiglu"))
-    quantize(eight)
-    for name, part in plain.named_modules():
-        if isinstance(part, nn.Linear) and name != "head":
-            part.weight.data.copy_(eight.get_submodule(name).weight())
-    memory, other = begun(plain), begun(plain)
-    states = Stepper(code, eight).step(tokens(3, 1), memory, None)
-    assert states is not None
-    close(states, plain.step(tokens(3, 1), other)[:, -1])
+def test_a_few_rows_in_eight_bits_are_torchs(code: Code) -> None:
+    """What comes in is rounded as torch's products of language models round it, a router's too."""
+    for mlp in (small("mlp", "swiglu"), small("mlp", "experts")):
+        model = language_model(mlp=mlp)
+        quantize(model)
+        memory, other = begun(model), begun(model)
+        states = Stepper(code, model).step(tokens(3, 1), memory, None)
+        assert states is not None
+        close(states, model.step(tokens(3, 1), other)[:, -1])
 
 
 @pytest.mark.parametrize("rows", [7, 20, 40, 70])
 def test_many_rows_in_eight_bits(code: Code, rows: int) -> None:
-    """Where what comes in is rounded, too, every row and block of columns has a scale of its own.
+    """What comes in is rounded, too; every row and block of columns has a scale of its own.
 
     So it is near the product of float32, and a row's numbers are the same in any company, to the bit.
     """

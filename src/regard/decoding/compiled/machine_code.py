@@ -122,12 +122,6 @@ def features() -> dict[str, bool]:
     return found
 
 
-@cache_once
-def multiplies_eighths() -> bool:
-    """Whether this processor multiplies whole numbers faster than others, as compiled products of many rows do."""
-    return wanted() and columns_at_once(features()) > 0
-
-
 def packs_eighths() -> bool:
     """Whether its products of whole numbers want weights packed."""
     return columns_at_once(features()) == 2

@@ -1,7 +1,7 @@
 """Weights of a product as panels: many rows are multiplied by them as they lie.
 
-In eight bits they lie in pairs of columns for rows in sixteen bits; those of translators, whose rows have no numbers
-that stick out, in quads of seven bits, for rows in seven bits (`source/eighths.py`).
+In eight bits they lie in pairs of columns; those of translators, whose rows have no numbers that stick out, in quads of
+seven bits, for rows in seven bits (`source/eighths.py`).
 """
 
 from collections.abc import Iterable
@@ -54,6 +54,11 @@ class Panels(NamedTuple):
 def small(linears: Iterable[nn.Module]) -> bool:
     """Whether so many products may be held twice."""
     return sum(stated(linear).nbytes for linear in linears) <= MOST
+
+
+def wants_panels(linear: nn.Module, rows: int) -> bool:
+    """Whether so many rows are multiplied by panels: many of them, or any where nothing else rounds as panels do."""
+    return rows >= LEAST or (isinstance(linear, QuantizedLinear) and linear.rounds_inputs and packs_eighths())
 
 
 def panels(linear: nn.Module) -> Panels | None:

@@ -1,6 +1,6 @@
 """One product by the machine code: the head after a prompt, and those in eight bits of prompts and sources torch reads.
 
-torch would write out all weights as numbers first, or round all that comes in by one scale.
+torch would write out all weights as numbers first, or round what comes in otherwise.
 """
 
 from threading import local
@@ -11,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.machine_code import MACHINE_CODE, Code, multiplies_eighths
-from regard.decoding.compiled.packing import LEAST
+from regard.decoding.compiled.machine_code import MACHINE_CODE, Code
+from regard.decoding.compiled.packing import wants_panels
 from regard.decoding.compiled.team import TEAM, threads
 from regard.decoding.compiled.weights import NotCoveredError, Weights
 from regard.model.precision import is_rounded
@@ -29,7 +29,7 @@ OWN = local()
 def teach(model: nn.Module) -> None:
     """Let all products of a model in eight bits know of this one."""
     for part in model.modules():
-        if isinstance(part, QuantizedLinear) and (not part.rounds_inputs or multiplies_eighths()):
+        if isinstance(part, QuantizedLinear):
             part.product = multiply
 
 
@@ -43,7 +43,7 @@ def multiply(linear: QuantizedLinear, x: Float[Tensor, "*N I"]) -> Float[Tensor,
     weights = Weights()
     try:
         matrix = np.array([weights.matrix(linear, linear.out_features, linear.in_features)])
-        if rows >= LEAST:
+        if wants_panels(linear, rows):
             weights.pack(matrix)
     except NotCoveredError:
         return None

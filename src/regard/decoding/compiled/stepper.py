@@ -11,7 +11,7 @@ from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.caller import ONE, Ahead, Caller, tile_of
 from regard.decoding.compiled.leap import Beams, Leap
 from regard.decoding.compiled.machine_code import Code
-from regard.decoding.compiled.packing import LEAST
+from regard.decoding.compiled.packing import wants_panels
 from regard.decoding.compiled.past import PastTable
 from regard.decoding.compiled.plan import Plan, embedding_of
 from regard.decoding.compiled.positions import Table, row_table
@@ -142,8 +142,11 @@ class Stepper:
             self._know(head)
         except NotCoveredError:
             return None
+        if wants_panels(head, 1):
+            self._head_weights.pack(self._matrix)
         matrix, out = self._matrix[0].copy(), states.new_empty(len(states), self._words)
-        matrix[at.PACKED :] = 0  # nobody has asked yet whether what was packed is still the same
+        if not wants_panels(head, 1):
+            matrix[at.PACKED :] = 0  # nobody has asked yet whether what was packed is still the same
         run_product(self._code, matrix, states.contiguous(), out)
         return out
 
@@ -158,7 +161,7 @@ class Stepper:
     def _pack(self, memory: Memory | None, rows: int) -> None:
         """Where rows are many, weights are packed; whether they were changed is asked at the beginning of texts."""
         for_whom = (memory, self._head)
-        if rows >= LEAST and any(map(_other, for_whom, self._packed)):
+        if self._plan.weights.wants_panels(rows) and any(map(_other, for_whom, self._packed)):
             self._plan.pack()
             self._head_weights.pack(self._matrix)
             self._packed = for_whom

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from regard.decoding.compiled.alone import Alone
 from regard.decoding.compiled.leap import Beams, Leap
-from regard.decoding.compiled.machine_code import MACHINE_CODE, multiplies_eighths
+from regard.decoding.compiled.machine_code import MACHINE_CODE
 from regard.decoding.compiled.product import teach
 from regard.decoding.compiled.reader import Reader
 from regard.decoding.compiled.standing import Standing
@@ -25,13 +25,6 @@ STEPS = 32  # of a search that are taken in one call at most, …
 AT_ONCE = 2**31  # … with so many products: some 50 ms, after which whoever waits for tokens or wants it to end is heard
 ALONE = 2**33  # products of a sentence that is done in one call: a fifth of a second, if it becomes as long as it may
 FEW, FEW_ROUNDED = 8, 2  # rows: fewer read the same weights, and take as long
-ROWS_ROUNDED = 8  # for a translator in eight bits, where the processor has no such products for four columns at once
-
-
-def most_rows(head: nn.Module) -> int:
-    """So many rows at most take a compiled step, for a model with this head."""
-    torch_rounds = isinstance(head, QuantizedLinear) and head.rounds_inputs
-    return ROWS_ROUNDED if torch_rounds and not multiplies_eighths() else ROWS
 
 
 class CompiledSteps:
@@ -39,7 +32,7 @@ class CompiledSteps:
 
     def __init__(self, model: Writer, device: torch.device) -> None:
         self.model, self._device = model, device
-        self._most = most_rows(model.head) if device.type == "cpu" else 0
+        self._most = ROWS if device.type == "cpu" else 0
         self._few = FEW_ROUNDED if isinstance(model.head, QuantizedLinear) else FEW
         self._stepper: Stepper | None = None
         self._reader: Reader | None = None
@@ -126,7 +119,7 @@ class CompiledSteps:
         return self.model.start(source, lengths) if found is None else found
 
     def _reading(self) -> Reader | None:
-        code = MACHINE_CODE.get() if self._reader is None and self._reads and self._most == ROWS else None
+        code = MACHINE_CODE.get() if self._reader is None and self._reads and self._most else None
         if code is not None and isinstance(self.model, Seq2Seq):
             try:
                 self._reader = Reader(code, self.model)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.allocator import use_large_pages
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.packing import Panels, Stated, panels, small, stand
+from regard.decoding.compiled.packing import Panels, Stated, panels, small, stand, wants_panels
 from regard.model.head import SelectedRows
 from regard.model.quantize import BLOCK, QuantizedLinear
 
@@ -46,6 +46,10 @@ class Weights:
     def moved(self) -> bool:
         """Whether one of them has its numbers elsewhere by now."""
         return [tensor.data_ptr() for tensor in self._tensors] != self._addresses
+
+    def wants_panels(self, rows: int) -> bool:
+        """Whether so many rows are multiplied by panels, if these weights have any; all of a model are alike."""
+        return any(wants_panels(linear, rows) for linear in self._products[:1])
 
     def settle(self) -> None:
         """They will be read again and again; half a gigabyte takes a second to move, which no first token waits for."""

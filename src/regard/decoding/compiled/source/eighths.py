@@ -1,7 +1,7 @@
 """Panels of weights in eight bits, on a processor that multiplies whole numbers two or four at a time (AVX2).
 
-Pairs of columns: rows come in sixteen bits, which lose next to nothing. Quads: both sides have seven bits, so that the
-sums of four products fit into sixteen, and twice as many go at once; rows are shifted to 1 … 127, as the processor
+Pairs of columns: rows in eight bits stand in the room of sixteen. Quads: both sides have seven bits, so that the sums
+of four products fit into sixteen, and twice as many go at once; rows are shifted to 1 … 127, as the processor
 wants one side without a sign, and sums begin with what takes that away.
 """
 
@@ -159,7 +159,7 @@ def rounding(bits: int, finest: float, middle: int) -> Any:
             factor = spread(builder, builder.fdiv(FLOAT(1.0), size), LANES)
             shift, kind = ir.Constant(FLOATS, [SHIFT + middle] * LANES), ir.VectorType(ir.IntType(bits), LANES)
             for number, each in enumerate(read):
-                shifted = builder.fadd(builder.fmul(each, factor, flags=FUSED), shift, flags=FUSED)
+                shifted = builder.fadd(builder.fmul(each, factor), shift)  # to the bit as many rows are rounded
                 rounded = builder.trunc(builder.bitcast(shifted, WHOLES), kind)
                 place = builder.inttoptr(after(builder, out, bits // 8 * LANES * number), kind.as_pointer())
                 builder.store(rounded, place, align=1)

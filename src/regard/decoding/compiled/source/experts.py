@@ -5,7 +5,7 @@ from numba import njit
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.functions import activate, exp
-from regard.decoding.compiled.source.products import multiply
+from regard.decoding.compiled.source.products import laid, multiply
 from regard.decoding.compiled.source.words import FAST, ZERO, floats, whole
 
 NONE = np.float32(-np.inf)
@@ -25,10 +25,11 @@ def route(call, layer, given, scratch):
     _, beside = room(call, scratch)
     portions, scores = floats(beside), floats(beside + 4 * rows * active)
     chosen, single, nothing = whole(call[at.CHOSEN]), min(rows, 1), call[at.NOTHING]
+    router = whole(layer + 8 * at.ROUTE)
     for row in range(rows):
         address = beside + 4 * rows * active
-        x = given + 4 * row * width
-        multiply(whole(layer + 8 * at.ROUTE), x, single, width, nothing, experts, address, experts, nothing)
+        x = laid(router, given + 4 * row * width, single, width, scratch + call[at.PANEL])
+        multiply(router, x, single, width, nothing, experts, address, experts, nothing)
         most = NONE
         for i in range(experts):
             most = scores[i] if scores[i] > most else most

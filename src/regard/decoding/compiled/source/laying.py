@@ -9,12 +9,21 @@ from numba import njit
 
 from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.functions import SHIFT
-from regard.decoding.compiled.source.tiles import LANES, SQUARE, TOGETHER, WIDE, room, turn_square, turn_square_onto
-from regard.decoding.compiled.source.words import EXACT, FAST, ONE, ZERO, bits_of, floats, wholes
+from regard.decoding.compiled.source.tiles import (
+    LANES,
+    ROUNDS,
+    SQUARE,
+    TOGETHER,
+    WIDE,
+    room,
+    turn_square,
+    turn_square_onto,
+)
+from regard.decoding.compiled.source.words import FAST, ONE, STRICT, ZERO, bits_of, copy, floats, wholes
 
 FOUR, TWO = 4 * LANES, 2 * LANES
 BYTES = 4 // max(1, TOGETHER)  # of a rounded number: eight bits, or sixteen
-LEAST, FINEST = np.float32(1e-30), np.float32(127.0 if TOGETHER == 4 else 32767.0)
+LEAST, FINEST = np.float32(1e-30), np.float32(127.0)  # of a scale; the largest rounded number
 
 columns_room = room(at.BLOCK * FOUR)
 
@@ -63,7 +72,7 @@ def lay(x, rows, size, panel, rounds):
     while row < rows:
         wide = tile_of(rows - row)
         here, place = min(wide, rows - row), panel + 4 * row * depth(size)
-        if rounds:
+        if rounds and ROUNDS:
             for k in range(0, size, at.BLOCK):
                 columns = min(at.BLOCK, size - k)
                 fill(part, here, wide, columns, at.BLOCK)
@@ -73,7 +82,34 @@ def lay(x, rows, size, panel, rounds):
         else:
             fill(place, here, wide, size, size)
             turn_all(x + 4 * row * size, size, here, size, place, wide)
+            for k in range(0, size if rounds else 0, at.BLOCK):
+                hold_eight_bits(place + 4 * k * wide, wide, min(at.BLOCK, size - k))
         row += wide
+
+
+@njit(**FAST)
+def round_floats(x, rows, size, target):
+    """Vectors as they stand, rounded, where the processor multiplies no whole numbers."""
+    copy(x, target, rows * size)
+    for row in range(rows):
+        for k in range(0, size, at.BLOCK):
+            hold_eight_bits(target + 4 * (row * size + k), 1, min(at.BLOCK, size - k))
+
+
+@njit(**STRICT)
+def hold_eight_bits(place, wide, columns):
+    """A block of columns of vectors side by side becomes what eight bits and a scale can hold of it."""
+    x = floats(place)
+    for lane in range(wide):
+        most, real = ZERO, ZERO
+        for k in range(columns):
+            size = abs(x[k * wide + lane])
+            most = size if size > most else most
+            real += x[k * wide + lane] * ZERO  # nothing, or no number: then the scale is none
+        scale = most / FINEST + LEAST + real
+        factor = ONE / scale
+        for k in range(columns):
+            x[k * wide + lane] = (x[k * wide + lane] * factor + SHIFT - SHIFT) * scale
 
 
 @njit(**FAST)
@@ -87,9 +123,9 @@ def fill(place, here, wide, columns, depth):
         numbers[i] = ZERO
 
 
-@njit(**EXACT)
+@njit(**STRICT)
 def round_pairs(x, scales, wide, pairs):
-    """A block of columns in sixteen bits, two of a vector in a row."""
+    """A block of columns in the room of sixteen bits, two of a vector in a row."""
     for k in range(0, at.BLOCK, 2):
         first, second = k * wide, (k + 1) * wide
         for lane in range(wide):
@@ -98,13 +134,13 @@ def round_pairs(x, scales, wide, pairs):
             pairs[k // 2 * wide + lane] = np.int32((bits_of(a) & 65535) | bits_of(b) << 16)
 
 
-@njit(**EXACT)
+@njit(**STRICT)
 def round_block(part, wide, out, beside):
     """A block of columns as whole numbers, four or two of a vector in a row; beside it what takes a shift away, and
     the scale."""
     x, quarters, shifts, scales = floats(part), wholes(out), floats(beside), floats(beside + 4 * wide)
     for lane in range(wide):
-        scales[lane] = LEAST
+        scales[lane] = ZERO
         shifts[lane] = ZERO
     for k in range(at.BLOCK):
         for lane in range(wide):
@@ -112,7 +148,7 @@ def round_block(part, wide, out, beside):
             scales[lane] = size if size > scales[lane] else scales[lane]
             shifts[lane] += x[k * wide + lane] * ZERO  # nothing, or no number: then the scale is none
     for lane in range(wide):
-        scales[lane] = scales[lane] / FINEST + shifts[lane]
+        scales[lane] = scales[lane] / FINEST + LEAST + shifts[lane]
         shifts[lane] = ZERO
     if TOGETHER == 2:
         round_pairs(x, scales, wide, quarters)

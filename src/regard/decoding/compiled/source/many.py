@@ -18,9 +18,10 @@ from regard.decoding.compiled.source.tiles import (
     tile_eighths,
     tile_nothing,
 )
-from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats, marks, sixteenths
+from regard.decoding.compiled.source.words import FAST, STRICT, ZERO, eighths, floats, marks, sixteenths
 
-FEW = 6  # rows: more are laid side by side
+FEW = 6  # rows: more are laid side by side, …
+FEW_EIGHTHS = 10 if TOGETHER == 4 else FEW  # … and of these, where a tile of 16 would be nearly empty
 DEEP = 128  # columns that are summed up before the next outputs: what they need of all vectors stays near
 PART = 48  # outputs whose sums are made together
 AT_ONCE = 128  # vectors, whole tiles of them, for which weights are read once
@@ -35,6 +36,12 @@ four_eighths, two_eighths, one_eighths = eighths_of(6, 4 if WIDE else 2), eighth
 four_single_eighths, two_single_eighths, one_single_eighths = (
     eighths_of(1, 4 if WIDE else 2), eighths_of(1, 2), eighths_of(1, 1)
 )  # fmt: skip
+
+
+@njit(**FAST)
+def are_few(matrix, rows):
+    """Whether rows are taken as they stand, one behind the other."""
+    return rows <= (FEW if matrix[1] == 0 else FEW_EIGHTHS)
 
 
 @njit(**FAST)
@@ -99,7 +106,7 @@ def shift_out(matrix, size, start, stop, first, columns, out):
             shifted[k] = weight[k] ^ 128
 
 
-@njit(**FAST)
+@njit(**STRICT)
 def add_up_eighths(weights, scales, apart, x, beside, wide, outputs, sums):
     """The sums of some outputs over one block of columns, for one tile of vectors, all of it rounded."""
     o, many = 0, 6 if wide > LANES else 12

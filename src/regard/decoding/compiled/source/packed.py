@@ -6,7 +6,7 @@ from regard.decoding.compiled import layout as at
 from regard.decoding.compiled.source.eighths import no_panel_eighths, panel_eighths, rounding
 from regard.decoding.compiled.source.panels import PANEL, panel
 from regard.decoding.compiled.source.tiles import TOGETHER, room
-from regard.decoding.compiled.source.words import FAST, ZERO, floats
+from regard.decoding.compiled.source.words import FAST, STRICT, ZERO, floats
 
 SEVERAL = 4  # rows: fewer read weights as they stand
 AT_ONCE = 6  # rows whose sums are held in registers
@@ -16,7 +16,8 @@ six, five, four, three, two, one = (panel(rows) for rows in range(6, 0, -1))
 eighths = panel_eighths if TOGETHER == 2 else no_panel_eighths
 six_pairs, five_pairs, four_pairs, three_pairs, two_pairs, one_pairs = (eighths(n, False) for n in range(6, 0, -1))
 six_quads, five_quads, four_quads, three_quads, two_quads, one_quads = (eighths(n, True) for n in range(6, 0, -1))
-round_pairs, round_quads = rounding(16, 32767.0, 0), rounding(8, 63.0, 64)
+round_quads = rounding(8, 63.0, 64)
+round_eight = rounding(8, 127.0, 0) if TOGETHER == 4 else rounding(16, 127.0, 0)
 edge_room, block_room = room(AT_ONCE * PANEL), room(at.BLOCK)
 
 
@@ -26,7 +27,7 @@ def blocks_of(size):
     return (size + at.BLOCK - 1) // at.BLOCK
 
 
-@njit(**FAST)
+@njit(**STRICT)
 def round_rows(matrix, x, rows, size, target):
     """Rows as whole numbers with a scale for every block of columns; scales stand behind all rows."""
     blocks, last, wide = blocks_of(size), block_room(), wide_of(matrix)
@@ -39,16 +40,22 @@ def round_rows(matrix, x, rows, size, target):
                 for k in range(at.BLOCK):
                     filled[k] = numbers[k] if block * at.BLOCK + k < size else ZERO
                 given = last
-            if wide == 1:
-                round_quads(given, target + at.BLOCK * number, scales + 4 * number)
+            if matrix[at.BEGINS] != 0:
+                round_quads(given, target + wide * at.BLOCK * number, scales + 4 * number)
             else:
-                round_pairs(given, target + 2 * at.BLOCK * number, scales + 4 * number)
+                round_eight(given, target + wide * at.BLOCK * number, scales + 4 * number)
 
 
 @njit(**FAST)
 def wide_of(matrix):
     """Bytes of a number of rounded rows."""
-    return 2 if matrix[at.BEGINS] == 0 else 1
+    return 1 if TOGETHER == 4 or matrix[at.BEGINS] != 0 else 2
+
+
+@njit(**FAST)
+def by_panels(matrix, rows):
+    """Whether rows are multiplied by panels. Those in seven bits always are: nothing else rounds as they do."""
+    return matrix[at.PACKED] != 0 and (rows >= SEVERAL or matrix[at.BEGINS] != 0)
 
 
 @njit(**FAST)
@@ -68,9 +75,9 @@ def add_up(weights, apart, ahead, bias, x, line, here, size, out, stride, onto):
         one(weights, apart, ahead, bias, x, line, size, out, stride, onto)
 
 
-@njit(**FAST)
+@njit(**STRICT)
 def add_up_pairs(weights, scales, bias, begins, x, line, sizes, apart, here, blocks, out, stride, onto):
-    """The same in whole numbers, rows in sixteen bits; lines of their scales have `apart` bytes."""
+    """The same in whole numbers, eight bits in the room of sixteen; lines of rows' scales have `apart` bytes."""
     if here == 6:
         six_pairs(weights, scales, bias, begins, x, line, sizes, apart, blocks, out, stride, onto)
     elif here == 5:
@@ -85,7 +92,7 @@ def add_up_pairs(weights, scales, bias, begins, x, line, sizes, apart, here, blo
         one_pairs(weights, scales, bias, begins, x, line, sizes, apart, blocks, out, stride, onto)
 
 
-@njit(**FAST)
+@njit(**STRICT)
 def add_up_quads(weights, scales, bias, begins, x, sizes, here, blocks, out, stride, onto):
     """The same in whole numbers, all in seven bits."""
     line, apart = at.BLOCK * blocks, 4 * blocks

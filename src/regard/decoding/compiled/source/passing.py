@@ -1,8 +1,8 @@
 """Many rows times weights that stand as they were read: a panel is packed in passing, just before it is multiplied.
 
 So large models are not held twice. A panel is packed once for all rows, as many columns at a time as a cache holds;
-while they are multiplied the next ones are called for. Weights in eight bits are packed as pairs of columns for rows in
-sixteen bits, or written out as numbers where a processor has no such products.
+while they are multiplied the next ones are called for. Weights in eight bits are packed as pairs of columns, or written
+out as numbers where a processor has no products of such pairs.
 """
 
 from typing import Any

@@ -1,18 +1,22 @@
-"""Vectors times some rows of a matrix: every weight is read once for up to four vectors, or for a tile of many."""
+"""Vectors times some rows of a matrix: every weight is read once for up to four vectors, or for a tile of many.
+
+Where weights have eight bits vectors are rounded to as many, with a scale for every block of columns, whatever their
+number and whichever way they are multiplied: so none depends on the others.
+"""
 
 from typing import Any
 
-import numpy as np
 from numba import njit
 
 from regard.decoding.compiled import layout as at
-from regard.decoding.compiled.source.laying import lay
-from regard.decoding.compiled.source.many import FEW, multiply_many
-from regard.decoding.compiled.source.packed import SEVERAL, multiply_packed, round_rows
+from regard.decoding.compiled.source.few import multiply_eighths
+from regard.decoding.compiled.source.laying import lay, round_floats
+from regard.decoding.compiled.source.many import are_few, multiply_many
+from regard.decoding.compiled.source.packed import by_panels, multiply_packed, round_rows
 from regard.decoding.compiled.source.passing import multiply_passing, passes
 from regard.decoding.compiled.source.tiles import ROUNDS
 from regard.decoding.compiled.source.vectors import dots
-from regard.decoding.compiled.source.words import FAST, ZERO, eighths, floats
+from regard.decoding.compiled.source.words import FAST, ZERO, floats
 
 
 @njit(**FAST)
@@ -24,38 +28,23 @@ def dot(w, x, size):
     return total
 
 
-@njit(**FAST)
-def rest(weights, scales, x, size, start):
-    """One row of weights times one vector, from a column on: those that fill no block, or all."""
-    if scales == 0:
-        return dot(floats(weights + 4 * start), floats(x + 4 * start), size - start)
-    weight, scale, vector = eighths(weights), floats(scales), floats(x)
-    total = ZERO
-    while start < size:
-        stop, part = min(size, start + at.BLOCK), ZERO
-        for i in range(start, stop):
-            part += np.float32(weight[i]) * vector[i]
-        total += part * scale[start // at.BLOCK]
-        start = stop
-    return total
-
-
-def product(rows: int, eight: bool) -> Any:
-    """A product that has so many rows at hand at once, with weights in eight bits or in float32."""
-    kernel, wide = dots(rows, eight), 1 if eight else 4
+def product(rows: int) -> Any:
+    """A product that has so many rows at hand at once, with weights in float32."""
+    kernel = dots(rows, False)
 
     @njit(**FAST)
     def run(matrix, x, size, start, stop, out, stride, base):
-        blocks, whole_blocks = (size + at.BLOCK - 1) // at.BLOCK, size // at.BLOCK * at.BLOCK
-        weights, scales, biases = matrix[0], matrix[1], matrix[2]
+        done = size // at.BLOCK * at.BLOCK
+        weights, biases = matrix[0], matrix[2]
         for o in range(start, stop):
-            sums = kernel(weights + wide * o * size, scales + 4 * o * blocks, x, size)
+            sums = kernel(weights + 4 * o * size, 0, x, size)
             bias = floats(biases)[o] if biases != 0 else ZERO
             for row in range(rows):
                 total, place = sums[row] + bias, row * stride + o
-                if whole_blocks < size:
-                    here = scales + 4 * o * blocks if eight else 0
-                    total += rest(weights + wide * o * size, here, x + 4 * row * size, size, whole_blocks)
+                if done < size:
+                    total += dot(
+                        floats(weights + 4 * (o * size + done)), floats(x + 4 * (row * size + done)), size - done
+                    )
                 if base != 0:
                     total += floats(base)[place]
                 floats(out)[place] = total
@@ -65,8 +54,7 @@ def product(rows: int, eight: bool) -> Any:
 
 PART = 32  # outputs
 
-one, two, four = product(1, False), product(2, False), product(4, False)
-one_eighths, two_eighths, four_eighths = product(1, True), product(2, True), product(4, True)
+one, two, four = product(1), product(2), product(4)
 
 
 @njit(**FAST)
@@ -78,23 +66,18 @@ def wide(matrix):
 @njit(**FAST)
 def multiply_part(matrix, x, rows, size, start, stop, out, stride, base):
     """The same, row by row in groups of four, two and one."""
-    row, eight = 0, matrix[1] != 0
+    if matrix[1] != 0:
+        multiply_eighths(matrix, x, rows, size, start, stop, out, stride, base)
+        return
+    row = 0
     while row < rows:
         given, written = x + 4 * row * size, out + 4 * row * stride
         before = base if base == 0 else base + 4 * row * stride
         many = 4 if rows - row >= 4 else 2 if rows - row >= 2 else 1
         if many == 4:
-            if eight:
-                four_eighths(matrix, given, size, start, stop, written, stride, before)
-            else:
-                four(matrix, given, size, start, stop, written, stride, before)
+            four(matrix, given, size, start, stop, written, stride, before)
         elif many == 2:
-            if eight:
-                two_eighths(matrix, given, size, start, stop, written, stride, before)
-            else:
-                two(matrix, given, size, start, stop, written, stride, before)
-        elif eight:
-            one_eighths(matrix, given, size, start, stop, written, stride, before)
+            two(matrix, given, size, start, stop, written, stride, before)
         else:
             one(matrix, given, size, start, stop, written, stride, before)
         row += many
@@ -102,15 +85,17 @@ def multiply_part(matrix, x, rows, size, start, stop, out, stride, base):
 
 @njit(**FAST)
 def laid(matrix, x, rows, size, panel):
-    """Vectors as `multiply` takes them: as they stand where they are few, else side by side in a room for them."""
-    if (matrix[at.PACKED] != 0 and rows >= SEVERAL) or passes(matrix, rows):
-        if matrix[1] == 0 or not ROUNDS:
-            return x
-        round_rows(matrix, x, rows, size, panel)
-        return panel
-    if rows <= FEW:
+    """Vectors as `multiply` takes them: rounded for weights in eight bits, in a room for them; side by side where they
+    are many; else as they stand."""
+    as_rows = by_panels(matrix, rows) or passes(matrix, rows) or are_few(matrix, rows)
+    if matrix[1] == 0 and as_rows:
         return x
-    lay(x, rows, size, panel, ROUNDS and matrix[1] != 0)
+    if not as_rows:
+        lay(x, rows, size, panel, matrix[1] != 0)
+    elif ROUNDS:
+        round_rows(matrix, x, rows, size, panel)
+    else:
+        round_floats(x, rows, size, panel)
     return panel
 
 
@@ -120,15 +105,15 @@ def multiply(matrix, x, rows, size, start, stop, out, stride, base):
 
     `matrix` is a place in a table: addresses of weights, scales and bias, and of their panels; x, out and base are
     addresses. Where there are more rows than go at once, weights are taken in parts that a cache holds from one group
-    of rows to the next; many rows were `laid` before, side by side where weights are not packed.
+    of rows to the next; vectors were `laid` before.
     """
-    if matrix[at.PACKED] != 0 and rows >= SEVERAL:
+    if by_panels(matrix, rows):
         multiply_packed(matrix, x, rows, size, start, stop, out, stride, base)
         return
     if passes(matrix, rows):
         multiply_passing(matrix, x, rows, size, start, stop, out, stride, base)
         return
-    if rows > FEW:
+    if not are_few(matrix, rows):
         multiply_many(matrix, x, rows, size, start, stop, out, stride, base)
         return
     part = max(1, stop - start) if rows <= 4 else PART

@@ -15,6 +15,10 @@ UNCALLED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True
 EXACT: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": {"contract"}, **UNCALLED}
 """For functions whose operations must be done in the order they are written in."""
 
+STRICT: dict[str, Any] = {**EXACT, "fastmath": False}
+"""For those whose results must be the same to the bit wherever they are computed: nothing is fused, nor in the kernels
+that they call, whose instructions numba would mark, too."""
+
 FAST: dict[str, Any] = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
 """Sums may be taken in any order, so that eight numbers are added at once. What is no number stays none."""
 
