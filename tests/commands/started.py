@@ -50,11 +50,13 @@ class Started:
         self.zygote, self.number, self.home = zygote, number, home
         self.out, self.err = bytearray(), bytearray()
         self._handles: dict[int, bytearray] = {}
+        self._readers: dict[int, Thread] = {}
         self._code: int | None = None
 
     def hears(self, handle: int, into: bytearray) -> None:
         self._handles[handle] = into
-        Thread(target=self._read, args=(handle, into), daemon=True).start()
+        self._readers[handle] = Thread(target=self._read, args=(handle, into), daemon=True)
+        self._readers[handle].start()
 
     def _read(self, handle: int, into: bytearray) -> None:
         with suppress(OSError):  # a terminal says so where a pipe just ends
@@ -86,7 +88,7 @@ class Started:
         """Its standard output (or its terminal) is gone."""
         handle = next(iter(self._handles))
         del self._handles[handle]
-        time.sleep(0.1)  # whoever reads looks every 0.05 seconds
+        self._readers[handle].join(PATIENCE)  # it looks every 0.05 seconds
         os.close(handle)
 
     def go(self) -> None:

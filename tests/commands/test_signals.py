@@ -61,6 +61,27 @@ finally:
 """
 
 
+NOTES = """
+import signal
+inner = signal.signal
+def noting(number, handler):
+    def noted(*given):
+        try:
+            handler(*given)
+        finally:
+            with open("heard", "a") as file:
+                file.write("x")
+    noted.noting = True
+    return inner(number, noted if callable(handler) and not hasattr(handler, "noting") else handler)
+signal.signal = noting
+"""
+
+
+def heard(home: Path) -> int:
+    """How many signals a command has heard that notes them."""
+    return len((home / "heard").read_bytes()) if (home / "heard").exists() else 0
+
+
 def thrice(process: Started) -> None:
     for _ in range(3):
         if process.code() is None:
@@ -97,11 +118,11 @@ def test_an_impatient_user_gets_130_and_no_trace_and_can_go_on(stage: str, zygot
     ],
 )
 def test_a_second_signal_while_it_saves(numbers: tuple[int, int], code: int, zygote: Zygote, home: Path) -> None:
-    with zygote.regard(home, *WORDS, "training.checkpoints.save_every=3", how=How("saving")) as process:
+    with zygote.regard(home, *WORDS, "training.checkpoints.save_every=3", how=How("saving", code=NOTES)) as process:
         process.paused()
-        for number in numbers:
+        for count, number in enumerate(numbers, 1):
             process.signal(number)
-            time.sleep(0.1)
+            until(lambda: heard(home) >= count or process.code() is not None, lambda: process.said)  # noqa: B023
         process.go()
         assert process.end() == code, process.said
         assert "Traceback" not in process.said

@@ -14,15 +14,21 @@ STAGES += ("answering", "scoring", "saving")
 WORDS = [*TRAIN, "training.checkpoints.validate_every=4", "--out", "run"]
 EAGER = {"live.OFTEN": 0.0}  # every state is shown
 SLOWLY = """
+from threading import Event
 from regard.datasets.tokenizer import bpe, trainer
-import regard.apart, time
+import regard.apart
 regard.apart.TICK = 0.01
 inner = trainer.ByteTrainer.train
 def slowly(self, texts, tick):
+    told = Event()
+    def ticked():
+        tick()
+        told.set()
     def late():
         yield from texts
-        time.sleep(0.1)
-    return inner(self, late(), tick)
+        told.clear()
+        told.wait()
+    return inner(self, late(), ticked)
 trainer.ByteTrainer.train = slowly
 """
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from spoken import regard
-from started import How, Zygote
+from started import How, Zygote, until
 from test_language_commands import HEAD, MODEL, TEXT
 
 from regard.commands.surprise import MARKS
@@ -46,6 +46,7 @@ def words(asked: list[str], run: Path) -> list[str]:
 def test_a_text_is_there_as_it_is_written(written: Path, zygote: Zygote, tmp_path: Path) -> None:
     with zygote.regard(tmp_path, *words(WRITE, written), how=How(code=WAITS, environment=PLAIN)) as process:
         process.paused()
+        until(lambda: len(process.out) >= len("The fox") + 5, lambda: process.said)
         so_far = bytes(process.out).decode()
         process.go()
         assert process.end() == 0, process.said

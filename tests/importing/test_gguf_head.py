@@ -130,13 +130,13 @@ MAKERS: dict[str, Callable[[], bytes]] = {
 def test_what_is_made_of_a_head_is_bounded(maker: str) -> None:
     content = MAKERS[maker]()
     tracemalloc.start()
-    began = time.monotonic()
+    began = time.process_time()  # of this process alone: others do not count
     with pytest.raises(ValueError, match="cut off"):
         read_head(content)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 2**26
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize("way", ["pipe", "folder", "link"])
