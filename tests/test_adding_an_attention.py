@@ -1,29 +1,28 @@
 """docs/adding-an-attention.md, followed to the letter on a copy of the project."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from copied import CopiedProject
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "adding-an-attention.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CopiedProject]:
     """The project with the page's one file added and its lines put into the menu."""
-    copy = tmp_path_factory.mktemp("copy")
+    folder = tmp_path_factory.mktemp("copy")
     for name in ("src", "recipes", "tests"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", copy)
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
     place, code = re.search(r"`(src/\S+\.py)`:\n\n```python\n(.*?)```", PAGE, re.DOTALL).groups()
-    assert not (copy / place).exists()
-    (copy / place).write_text(code, encoding="utf-8")
-    menu = copy / "src/regard/model/menu.py"
+    assert not (folder / place).exists()
+    (folder / place).write_text(code, encoding="utf-8")
+    menu = folder / "src/regard/model/menu.py"
     text = menu.read_text(encoding="utf-8")
     added = 0
     for patch in re.findall(r"```diff\n(.*?)```", PAGE, re.DOTALL):
@@ -34,28 +33,20 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         added += sum(line[0] == "+" for line in patch.splitlines())
     assert added == 2  # one import and one entry
     menu.write_text(text, encoding="utf-8")
-    return copy
+    project = CopiedProject(folder)
+    yield project
+    project.close()
 
 
-def run(copy: Path, *words: str) -> str:
-    environment = os.environ | {"PYTHONPATH": str(copy / "src"), "NO_COLOR": "1", "COLUMNS": "80"}
-    environment.pop("PYTEST_XDIST_WORKER", None)
-    done = subprocess.run(
-        [sys.executable, *words], cwd=copy, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
-
-
-def test_it_is_on_the_menu_with_its_options(copy: Path) -> None:
-    shown = run(copy, "-m", "regard", "menu", "attention")
+def test_it_is_on_the_menu_with_its_options(copy: CopiedProject) -> None:
+    shown = copy.run("menu", "attention")
     assert "cosine" in shown
     assert "sharpness" in shown
     assert "Only the direction counts" in shown
 
 
-def test_a_recipe_can_choose_it(copy: Path) -> None:
-    shown = run(copy, "-m", "regard", "describe", "gpt-char", "model.decoder.attention.kind=cosine", "--length", "16")
+def test_a_recipe_can_choose_it(copy: CopiedProject) -> None:
+    shown = copy.run("describe", "gpt-char", "model.decoder.attention.kind=cosine", "--length", "16")
     assert "Cosine" in shown
 
 
@@ -70,15 +61,14 @@ for layers in (1, 4):
 """
 
 
-def test_its_output_begins_the_smaller_the_deeper_the_model(copy: Path) -> None:
+def test_its_output_begins_the_smaller_the_deeper_the_model(copy: CopiedProject) -> None:
     """1/√(2·layers) of what it would be alone, as for every attention that names its ends."""
-    shares = [float(line) for line in run(copy, "-c", MEASURE).split()]
+    shares = [float(line) for line in copy.start("-c", MEASURE).communicate(timeout=200)[0].split()]
     assert shares == pytest.approx([2**-0.5, 8**-0.5], rel=0.02)
 
 
-def test_the_contracts_hold_it_to_account(copy: Path) -> None:
-    said = run(
-        copy,
+def test_the_contracts_hold_it_to_account(copy: CopiedProject) -> None:
+    process = copy.start(
         "-m",
         "pytest",
         *(f"tests/contracts/test_{name}.py" for name in ("future", "watched", "padding", "learning", "pairs")),
@@ -89,5 +79,7 @@ def test_the_contracts_hold_it_to_account(copy: Path) -> None:
         "-p",
         "no:xdist",
     )
+    said, err = process.communicate(timeout=280)
+    assert process.returncode == 0, said[-3000:] + err[-3000:]
     passed = int(re.search(r"(\d+) passed", said).group(1))
     assert passed >= 10

@@ -1,7 +1,7 @@
 """Every attention × pattern × kernel × positions, in an encoder and in a decoder, built or refused."""
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 from regard.model.menu import MENU
@@ -60,3 +60,19 @@ INSIDE = [
 
 def of(stack: str) -> list[Pair]:
     return [found for found in [*PAIRS, *INSIDE] if found.stack == stack]
+
+
+def covering(stack: str) -> list[Pair]:
+    """Enough of them that any two choices stand together in one, for contracts in which three do not interact."""
+    chosen, missing = [], {two for one in of(stack) for two in _twos(one)}
+    for one in of(stack):
+        if not missing.isdisjoint(_twos(one)) and one.refusal() is None:
+            chosen.append(one)
+            missing -= _twos(one)
+    return chosen
+
+
+def _twos(one: Pair) -> set[tuple[str, str]]:
+    """The choices of two axes that stand together in it; how an attention is computed belongs to the attention."""
+    axes = (f"{one.attention} {one.kernel} {one.inside}", f"pattern {one.pattern}", f"positions {one.positions}")
+    return set(combinations(axes, 2))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.model.menu import MENU
 
-from .pairs import of
+from .pairs import covering
 from .small import Case, decoders, every, small, tokens, translators, unchecked
 
 LENGTH, SPOILT = 15, 3
@@ -56,7 +56,7 @@ def check(model: Any, target: Tensor, memory: Any, wanted: Tensor) -> None:
     torch.testing.assert_close(found, kept_out(wanted), rtol=1e-4, atol=2e-5)
 
 
-@every([*of("decoder"), *decoders()])
+@every([*covering("decoder"), *decoders()])
 def test_a_language_model_comes_back(case: Case) -> None:
     model, target = case.build(), tokens(2, LENGTH + 5)
     check(model, target, model.start(rows=2), model(target))
@@ -95,7 +95,7 @@ def test_a_window_takes_in_many_where_its_buffer_has_not_grown_yet() -> None:
     torch.testing.assert_close(model.head(torch.cat(parts, 1)), model(target), rtol=1e-4, atol=2e-5)
 
 
-@every([*of("decoder"), *decoders()])
+@every([*covering("decoder"), *decoders()])
 def test_rows_are_taken_again_from_one_that_stays(case: Case) -> None:
     model, target = case.build(), tokens(3, LENGTH)
     target[:, :6] = target[0, :6]

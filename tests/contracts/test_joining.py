@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.model.memory import Memory
 from regard.model.menu import MENU
 
-from .pairs import of
+from .pairs import covering
 from .small import VOCABULARY, Case, answerers, blocks_of, decoders, every, small, tokens, translators, unchecked
 
 SOURCES = (7, 2, 9, 1, 4)
@@ -129,7 +129,7 @@ def beams_come_and_go(model: Any, early: bool) -> None:
     here.check()
 
 
-@every([*of("decoder"), *decoders()])
+@every([*covering("decoder"), *decoders()])
 def test_rows_join_a_language_model_at_any_time(case: Case) -> None:
     come_and_go(case.build(), at_once="pattern" in str(case))
 
@@ -139,7 +139,7 @@ def test_rows_join_a_translator_at_any_time(case: Case) -> None:
     come_and_go(case.build())
 
 
-@every([*answerers(), *(pair for pair in of("decoder") if pair.kernel != "naive")])
+@every([*answerers(), *(pair for pair in covering("decoder") if pair.kernel != "naive")])
 @pytest.mark.parametrize("early", [True, False], ids=["spread then join", "join then spread"])
 def test_hypotheses_join_at_any_time(case: Case, early: bool) -> None:
     beams_come_and_go(case.build(), early)

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from regard.model.mask import Mask
 
-from .pairs import of
+from .pairs import covering
 from .small import WIDTH, Case, blocks_of, decoders, every, tokens, unchecked
 
 SIZES = [(5, 1, 7, 6), (19,), (1, 17, 1)]
@@ -22,7 +22,7 @@ def close(one: Tensor, other: Tensor) -> None:
     torch.testing.assert_close(one, other, rtol=1e-4, atol=2e-5)
 
 
-@every([*of("decoder"), *decoders()])
+@every([*covering("decoder"), *decoders()])
 def test_a_language_model_reads_packed_texts_as_if_apart(case: Case) -> None:
     model, target = case.build(), tokens(3, 19)
     with torch.no_grad(), unchecked(), blocks_of(4):
@@ -33,7 +33,7 @@ def test_a_language_model_reads_packed_texts_as_if_apart(case: Case) -> None:
                 close(logits, model(text[None])[0])
 
 
-@every([*(pair for pair in of("decoder") if pair.kernel in ("", "auto")), *decoders()])
+@every([*(pair for pair in covering("decoder") if pair.kernel in ("", "auto")), *decoders()])
 def test_the_end_of_a_packed_row_may_be_padding(case: Case) -> None:
     model, target, lengths = case.build(), tokens(3, 19), torch.tensor([15, 0, 19])
     with torch.no_grad(), unchecked(), blocks_of(4):
@@ -44,7 +44,7 @@ def test_the_end_of_a_packed_row_may_be_padding(case: Case) -> None:
         close(padded[row, :length], whole[row, :length])
 
 
-@every(of("encoder"))
+@every(covering("encoder"))
 def test_an_encoder_reads_packed_texts_as_if_apart(case: Case) -> None:
     encoder, x = case.build().encoder, torch.randn(3, 19, WIDTH, generator=torch.Generator().manual_seed(0))
     with torch.no_grad(), unchecked(), blocks_of(4):

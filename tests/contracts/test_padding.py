@@ -12,7 +12,7 @@ from regard.model.attention import Attention
 from regard.model.mask import Mask
 from regard.model.stack import Encoder
 
-from .pairs import of
+from .pairs import covering, of
 from .small import WIDTH, Case, blocks_of, decoders, encoders, every, few, tokens, translators, unchecked
 
 LENGTH = 17
@@ -63,7 +63,7 @@ def compare(stack: Any, lengths: list[int]) -> None:
             close(gradient[row, :length], its_gradient[0])
 
 
-@every([*of("encoder"), *encoders(), *of("decoder"), *decoders()])
+@every([*covering("encoder"), *encoders(), *covering("decoder"), *decoders()])
 def test_a_padded_row_equals_the_row_alone(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     stack, mixed = stack_of(case), []
     for module in stack.modules():
