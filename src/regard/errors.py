@@ -1,7 +1,9 @@
 """What a user is told when something cannot be done: one or two lines, and never a stack trace."""
 
 LONGEST = 1000  # letters of a line
-ORDERS = dict.fromkeys([*range(10), *range(11, 32), *range(127, 160)], " ")  # to a terminal; line ends stay
+# to a terminal, and marks that turn what follows on a line the other way round; line ends stay
+TURNS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+ORDERS = dict.fromkeys([*range(10), *range(11, 32), *range(127, 160), *TURNS], " ")
 
 
 class RegardError(Exception):

@@ -1,6 +1,5 @@
 """regard classify: what images show, by files, folders, patterns or a pipe of names."""
 
-import csv as tables
 import json as jsons
 import sys
 from pathlib import Path
@@ -8,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regard.cells import CsvWriter
 from regard.commands.ahead import check_ahead
 from regard.commands.asked_images import ImageNames, Refusals, groups_read, is_several
 from regard.commands.completing import runs as complete_runs
+from regard.commands.show import plainly
 from regard.commands.shown import Shown
 from regard.commands.streams import Unread
 from regard.commands.translate import Device, Int8, Quiet
@@ -71,13 +72,13 @@ class _Form:
 
     def __init__(self, json: bool, csv: bool) -> None:
         self.json, self.csv = json, csv
-        self._rows = tables.writer(sys.stdout, lineterminator="\n")
+        self._rows = CsvWriter(sys.stdout)
 
     def head(self, top: int) -> None:
         """The heads of a table."""
         if self.csv:
             more = [f"{name}_{place}" for place in range(2, top + 1) for name in ("class", "probability")]
-            self._rows.writerow(("image", "class", "probability", *more))
+            self._rows.row(("image", "class", "probability", *more))
 
     def found(self, one: "Classified") -> None:
         pairs = list(zip(one.labels, one.probabilities, strict=True))
@@ -85,11 +86,11 @@ class _Form:
             classes = [{"class": label, "probability": round(chance, 6)} for label, chance in pairs]
             return self._json({"image": one.name, "classes": classes})
         if self.csv:
-            self._rows.writerow((one.name, *(cell for label, chance in pairs for cell in (label, f"{chance:.6f}"))))
+            self._rows.row((one.name, *(cell for label, chance in pairs for cell in (label, f"{chance:.6f}"))))
             sys.stdout.flush()
             return None
         likely = "\t".join(f"{one_line(label)}\t{chance:.4f}" for label, chance in pairs)
-        return print(f"{one_line(one.name)}\t{likely}", flush=True)
+        return plainly(f"{one_line(one.name)}\t{likely}")
 
     def refused(self, error: InputError) -> None:
         """What a machine is told of an image that was not classified; people hear of it otherwise."""
@@ -97,7 +98,7 @@ class _Form:
             self._json({"refused": error.on_command_line})
 
     def _json(self, row: dict[str, Any]) -> None:
-        print(jsons.dumps(row, ensure_ascii=False), flush=True)
+        plainly(jsons.dumps(row, ensure_ascii=False))
 
 
 class _Writer:

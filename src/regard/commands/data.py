@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from regard.commands.show import as_json, columns, console, line
+from regard.commands.show import as_json, columns, console, line, plainly
 from regard.commands.shown import Shown
 from regard.disk import opened
 from regard.disk.door import ENDLESS
@@ -70,7 +70,7 @@ def get(
     if json:
         return as_json({"folder": str(folder), "source": source, "target": target, "pairs": counts})
     if quiet:
-        print(folder)
+        plainly(folder)
         return None
     line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " pairs in ", (str(folder), "bold"))
     files = " ".join(f"data.{split}={folder / split}" for split in counts)
@@ -97,7 +97,7 @@ def _told_texts(folder: Path, json: bool, quiet: bool) -> None:
     if json:
         return as_json({"folder": str(folder), "texts": counts})
     if quiet:
-        print(folder)
+        plainly(folder)
         return None
     line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " texts in ", (str(folder), "bold"))
     line("Train on it:")
@@ -114,7 +114,7 @@ def _told_images(archive: Path, json: bool, quiet: bool) -> None:
     if json:
         return as_json({"archive": str(archive), "images": counts})
     if quiet:
-        print(archive)
+        plainly(archive)
         return None
     line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " images in ", (str(archive), "bold"))
     line("Train on it:")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from regard.commands.show import as_json, line
+from regard.commands.show import as_json, line, plainly
 from regard.commands.shown import Shown
 from regard.errors import InputError
 
@@ -35,4 +35,4 @@ def show_examples(out: Path | None, only: Sequence[str], smollm2: bool, json: bo
                 line((str(folder / story.page), "bold"), f": {story.verdict}")
     if json:
         return as_json(found)
-    return print(folder / INDEX) if quiet else line("Open ", (str(folder / INDEX), "bold"), " in a browser.")
+    return plainly(folder / INDEX) if quiet else line("Open ", (str(folder / INDEX), "bold"), " in a browser.")

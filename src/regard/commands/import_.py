@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from regard.commands.show import as_json, line
+from regard.commands.show import as_json, line, plainly
 from regard.commands.shown import Shown
 from regard.commands.translate import Quiet
 from regard.figures import count
@@ -39,7 +39,7 @@ def import_(
     if json:
         return as_json({"run": str(run.folder), "parameters": facts["parameters"], "origin": facts["origin"]})
     if quiet:
-        print(run.folder)
+        plainly(run.folder)
         return None
     licence = facts["origin"].get("licence")
     said = f"{count(facts['parameters'])} parameters" + (f", licence {licence}" if licence else "")

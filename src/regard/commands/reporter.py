@@ -13,7 +13,7 @@ from types import TracebackType
 
 from regard.commands.live import Gap, Live, Work
 from regard.commands.pace import Pace
-from regard.commands.show import console, line
+from regard.commands.show import console, line, plainly
 from regard.commands.streams import is_gone, let_go
 from regard.commands.streams import say as tell_errors
 from regard.disk.files import json_text
@@ -52,7 +52,7 @@ class Reporter(Listener):
     def __call__(self, event: Event) -> None:
         with self._read():
             if self.as_json and not self.silent:
-                print(json_text({"event": type(event).__name__.lower(), **asdict(event)}), flush=True)
+                plainly(json_text({"event": type(event).__name__.lower(), **asdict(event)}))
             elif not self.silent and not self.quiet:
                 self._tell(event)
 
@@ -62,7 +62,7 @@ class Reporter(Listener):
             if self.silent:
                 return
             if self.as_json:
-                print(json_text({"event": "said", "text": text}), flush=True)
+                plainly(json_text({"event": "said", "text": text}))
             elif self.quiet:
                 tell_errors(text)
             else:
@@ -124,10 +124,10 @@ class Reporter(Listener):
 
     def _plainly(self, work: Work) -> None:
         if self.as_json:
-            print(json_text({"event": "at", "work": work.name, "done": work.done, "total": work.total}), flush=True)
+            plainly(json_text({"event": "at", "work": work.name, "done": work.done, "total": work.total}))
         else:
             so_far = f"  {work.done:,}" + (f"/{work.total:,}" if work.total else "") if work.done else ""
-            print(f"{self._where()}{work.name}{so_far}", flush=True)
+            plainly(f"{self._where()}{work.name}{so_far}")
 
     def _start(self, event: Started) -> None:
         self._started, self._began = event, time.monotonic()
@@ -146,7 +146,7 @@ class Reporter(Listener):
             share = None if last else event.number / self._started.total  # a full bar says nothing
             self._live.show(self._forms(event), share)
         elif not self._live.on and (self._gap.due() or last):
-            print(self._forms(event)[0], flush=True)
+            plainly(self._forms(event)[0])
 
     def _where(self) -> str:
         at = self._recent[-1].number if self._recent else self._started.step if self._started else 0

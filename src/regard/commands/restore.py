@@ -9,6 +9,7 @@ import typer
 from regard.commands.ahead import check_ahead
 from regard.commands.asked_images import ImageNames, Refusals, groups_read, is_several
 from regard.commands.completing import runs as complete_runs
+from regard.commands.show import plainly
 from regard.commands.shown import Shown
 from regard.commands.streams import Unread
 from regard.commands.translate import Device, Quiet
@@ -86,8 +87,8 @@ def _say(found: "Restored", json: bool) -> None:
         facts = {"image": found.name, "restored": str(found.path), "rows": rows, "columns": columns}
         return _json(facts | ({"psnr": found.psnr} if found.psnr else {}))
     better = "\t{before:.2f} dB\t{after:.2f} dB".format(**found.psnr) if found.psnr else ""
-    return print(f"{one_line(found.name)}\t{one_line(str(found.path))}{better}", flush=True)
+    return plainly(f"{one_line(found.name)}\t{one_line(str(found.path))}{better}")
 
 
 def _json(row: dict[str, Any]) -> None:
-    print(jsons.dumps(row, ensure_ascii=False), flush=True)
+    plainly(jsons.dumps(row, ensure_ascii=False))

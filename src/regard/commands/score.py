@@ -8,6 +8,7 @@ import typer
 
 from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
+from regard.commands.show import plainly
 from regard.commands.shown import Shown
 from regard.commands.translate import Device, Int8, Quiet
 from regard.datasets.lines import one_line
@@ -56,7 +57,7 @@ def score(
             found = dict(scorer.score(["" if one.refused else one.text for one in some]))
             heard.clear()
             for number in range(len(some)):
-                print(_line(found[number], json), flush=True)
+                plainly(_line(found[number], json))
             done += len(some)
             heard.at("scoring", done)
         if not done:

@@ -31,6 +31,7 @@ class _Terminal(Console):
         raise BrokenPipeError(errno.EPIPE, strerror(errno.EPIPE))
 
 
+ORDERS_BUT_TABS = {code: blank for code, blank in ORDERS.items() if code != ord("\t")}  # which part what is on a line
 console = _Terminal(highlight=False, markup=False, emoji=False)  # a name with brackets is a name
 
 
@@ -43,6 +44,12 @@ def line(*parts: str | tuple[str, str], style: str = "") -> None:
     said = [_plain(part) for part in parts]
     for row in rows(said, console.width) if console.is_terminal else [said]:
         console.print(Text.assemble(*row, style=style), soft_wrap=True)
+
+
+def plainly(text: object) -> None:
+    """A line for scripts: to the letter in a pipe, without orders on a terminal."""
+    said = str(text)
+    print(said.translate(ORDERS_BUT_TABS) if sys.stdout.isatty() else said, flush=True)
 
 
 def _plain(part: str | tuple[str, str]) -> str | tuple[str, str]:
@@ -74,7 +81,7 @@ def progress(total: int, quiet: bool = False) -> Iterator[Callable[[str], None]]
 
 def as_json(value: Any) -> None:
     """For machines: one JSON document on standard output; what is no number there is null."""
-    print(json_text(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value, indent=2))
+    plainly(json_text(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value, indent=2))
 
 
 def columns(*heads: str, title: str | None = None) -> Table:

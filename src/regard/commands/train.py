@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from regard.commands.completing import keys, recipes
-from regard.commands.show import as_json, columns, console, line
+from regard.commands.show import as_json, columns, console, line, plainly
 
 
 def train(
@@ -76,7 +76,7 @@ def train(
             stopped(folder, last.step, stop, to_people=not json and not quiet)
         sys.exit(stop.code)
     if quiet and not json and not silent:
-        print(folder)
+        plainly(folder)
     elif not json and not silent:
         for number, command in enumerate(_next(folder)):
             line("      " if number else "Next: ", (command, "bold"))

@@ -10,7 +10,7 @@ import typer
 
 from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
-from regard.commands.show import console
+from regard.commands.show import console, plainly
 from regard.commands.shown import Shown
 from regard.commands.warned import CUT_SHORT, DAMAGED, Warned
 from regard.datasets.lines import one_line
@@ -129,12 +129,12 @@ class _Writer:
             row["translations"] = [{"text": text, "score": score} for text, score in best]
             row |= {"refused": refusal} if refusal else {}
             seen = self._seen(found, asked.place)
-            print(jsons.dumps(row | ({"attention": vars(seen)} if seen else {}), ensure_ascii=False), flush=True)
+            plainly(jsons.dumps(row | ({"attention": vars(seen)} if seen else {}), ensure_ascii=False))
             return
         best += [("", float("-inf"))] * (self.n_best - len(best))  # so many lines for every line, whatever was found
         for text, score in best:
             line = one_line(text)
-            print(line if self.n_best == 1 else f"{score:.3f}\t{line}", flush=True)
+            plainly(line if self.n_best == 1 else f"{score:.3f}\t{line}")
         if (seen := self._seen(found, asked.place)) is not None:
             console.print(f"\n{seen}\n", soft_wrap=True)  # a picture in letters: torn, it says nothing
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from regard.commands.show import plainly
 from regard.commands.shown import Shown
 from regard.commands.surprise import Inked
-from regard.errors import InputError
+from regard.errors import ORDERS, InputError
 
 if TYPE_CHECKING:
     from regard.tasks.language.generator import TextGenerator
@@ -18,7 +19,7 @@ SAID = {
     "length": "after {tokens:,} tokens; --tokens N writes more",
     "context": "its context of {room:,} tokens is full; --slide forgets the older half and goes on",
 }
-ORDERS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+SHOWN_AS = dict.fromkeys(ORDERS.keys() - {ord("\t")}, "\N{REPLACEMENT CHARACTER}")
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Writer:
         how, alone = self.manner, chunks is None
         prompt, sample = divmod(place, how.samples)
         if how.json:
-            return print(jsons.dumps(_row(found, sample), ensure_ascii=False), flush=True)
+            return plainly(jsons.dumps(_row(found, sample), ensure_ascii=False))
         if not alone:
             self.heard.clear()
             print(
@@ -147,7 +148,7 @@ def _stood(found: "Generated") -> str:
 def _out(text: str, plain: bool = True) -> None:
     """As it is, but for orders to a terminal."""
     if plain and sys.stdout.isatty():
-        text = text.translate(ORDERS)
+        text = text.translate(SHOWN_AS)
     try:
         sys.stdout.write(text)
     except UnicodeEncodeError as error:  # half a character that was said to be one

@@ -1,6 +1,5 @@
 """What was looked at, written down: pictures, or exact numbers as CSV and JSON, by the ending of a name."""
 
-import csv
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from regard.cells import CsvWriter
 from regard.disk import check_place, place, write
 from regard.disk.files import json_text
 from regard.errors import InputError
@@ -88,14 +88,14 @@ def put(path: Path, content: str) -> Path:
 def csv_table(panels: Sequence[Panel], words: bool) -> str:
     """A line a row of a panel, a column for every word that is looked at; numbers to the last bit of float32."""
     out = StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["kind", "layer", "head", "row", "word" if words else "token", *panels[0].columns.labels(words)])
+    table = CsvWriter(out)
+    table.row(["kind", "layer", "head", "row", "word" if words else "token", *panels[0].columns.labels(words)])
     for panel in panels:
         kind, layer, head = (_of(part, panel) for part in panel.place)
         labels = panel.rows.labels(words)
         for start, block in panel.blocks(words):
             for number, line in enumerate(block.tolist(), start):
-                table.writerow([kind, layer, head, number, labels[number], *(f"{one:.9g}" for one in line)])
+                table.row([kind, layer, head, number, labels[number], *(f"{one:.9g}" for one in line)])
     return out.getvalue()
 
 
@@ -127,13 +127,11 @@ def heads_file(look: Look, heads: Heads, path: Path) -> Path:
         return put(path, json_text(look.facts() | heads.facts()))
     names = list(dict.fromkeys(name for head in heads.heads for name in head.scores))
     out = StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["head", "role", "strength", *names, *(f"even_{name}" for name in names), "loss", "changed"])
+    table = CsvWriter(out)
+    table.row(["head", "role", "strength", *names, *(f"even_{name}" for name in names), "loss", "changed"])
     for head in heads.heads:
         scores = (_cell(part.get(name)) for part in (head.scores, head.even) for name in names)
-        table.writerow(
-            [head.name, head.role, _cell(head.strength), *scores, _cell(head.effect.loss), head.effect.changed]
-        )
+        table.row([head.name, head.role, _cell(head.strength), *scores, _cell(head.effect.loss), head.effect.changed])
     return put(path, out.getvalue())
 
 

@@ -1,11 +1,11 @@
 """The learning curve of a run: as a table and as a picture, from its log."""
 
-import csv
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.cells import CsvWriter
 from regard.disk import place, write
 from regard.disk.write import reason
 from regard.errors import InputError
@@ -87,9 +87,10 @@ def as_csv(folder: Path) -> bytes:
     """The rows as a table: step and loss first, a column for everything that was ever logged."""
     table = rows(folder)
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns(table), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
+    writer, heads = CsvWriter(text), columns(table)
+    writer.row(heads)
+    for one in table:
+        writer.row(one.get(head, "") for head in heads)
     return text.getvalue().encode()
 
 

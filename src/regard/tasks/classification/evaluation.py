@@ -1,6 +1,5 @@
 """What an evaluation of a classifier holds, and how people see it."""
 
-import csv
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.cells import CsvWriter
 from regard.figures import figure
 from regard.listener import Listener
 from regard.pictures import picture_in
@@ -147,10 +147,10 @@ class ClassificationScores(Evaluation):
 
     def _predictions(self) -> bytes:
         text = StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(("image", "class", "predicted", "probability", "data"))
+        table = CsvWriter(text)
+        table.row(("image", "class", "predicted", "probability", "data"))
         for name, label, answer, chance in zip(self.names, self.labels, self.answers, self.probabilities, strict=True):
-            table.writerow((name, self.classes[label], self.classes[answer], f"{chance:.4f}", self.data))
+            table.row((name, self.classes[label], self.classes[answer], f"{chance:.4f}", self.data))
         return text.getvalue().encode("utf-8", "replace")
 
     def draw(

@@ -1,6 +1,5 @@
 """What an evaluation of a restorer holds, and how people see it."""
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.cells import CsvWriter
 from regard.figures import figure
 from regard.listener import Listener
 from regard.pictures import picture_in
@@ -104,11 +104,11 @@ class RestorationScores(Evaluation):
 
     def files(self) -> dict[str, bytes]:
         text = StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(("image", "psnr_corrupted", "psnr", "ssim_corrupted", "ssim", "data"))
+        table = CsvWriter(text)
+        table.row(("image", "psnr_corrupted", "psnr", "ssim_corrupted", "ssim", "data"))
         columns = (self.before.psnr, self.after.psnr, self.before.ssim, self.after.ssim)
         for name, *figures in zip(self.names, *(column.tolist() for column in columns), strict=True):
-            table.writerow((name, *(f"{one:.4f}" for one in figures), self.data))
+            table.row((name, *(f"{one:.4f}" for one in figures), self.data))
         return {self.file("restored.csv"): text.getvalue().encode("utf-8", "replace")}
 
     def draw(

@@ -7,6 +7,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+from regard.cells import text_cell
 from regard.datasets.lines import one_line
 from regard.figures import figure
 from regard.listener import Listener
@@ -117,7 +118,7 @@ class TranslationScores(Evaluation):
             strict=False,
         )
         lines = [COLUMNS, *rows]
-        text = "".join("\t".join(map(one_line, cells)) + "\n" for cells in lines)
+        text = "".join("\t".join(text_cell(one_line(cell)) for cell in cells) + "\n" for cells in lines)
         return {self.file("translations.tsv"): text.encode("utf-8", "replace")}
 
     def draw(
