@@ -75,5 +75,6 @@ def data(
         with work_heard(progress, listener) as heard:
             return get(name, out, source, target, heard)
     entries = [one for slot in MENU if issubclass(slot.abstract, Data) for one in slot.entries.items()]
-    built_in = {kind: (inspect.getdoc(entry) or "").split("\n")[0] for kind, entry in entries}
+    terms = {kind: f" ({licence})" if (licence := getattr(entry, "licence", "")) else "" for kind, entry in entries}
+    built_in = {kind: (inspect.getdoc(entry) or "").split("\n")[0] + terms[kind] for kind, entry in entries}
     return DataList(built_in, {name: f"{each.about} ({each.licence})" for name, each in fetchable().items()})

@@ -30,11 +30,14 @@ def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] =
     built_in = {
         kind: (inspect.getdoc(entry) or "").split("\n")[0] for slot in sources for kind, entry in slot.entries.items()
     }
+    terms = {kind: getattr(entry, "licence", "") for slot in sources for kind, entry in slot.entries.items()}
+    licences = {kind: licence for kind, licence in terms.items() if licence}
     if json:
-        return as_json({"built_in": built_in, "registry": {name: vars(each) for name, each in fetchable().items()}})
+        registry = {name: vars(each) for name, each in fetchable().items()}
+        return as_json({"built_in": built_in, "licences": licences, "registry": registry})
     table = columns("data.kind", "built in")
     for kind, about in built_in.items():
-        table.add_row(Text(kind, "bold"), about)
+        table.add_row(Text(kind, "bold"), f"{about} ({licences[kind]})" if kind in licences else about)
     console.print(table)
     console.print()
     table = columns("name", "from the package registry", " MB")

@@ -31,6 +31,7 @@ class ListByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+KEPT = ("made", "commands", "versions", "splits", "licence", "origin", "from")
 runs = typer.Typer(
     cls=ListByDefault,
     help="List the runs below a folder (runs/ if not said), show one, or remove one.",
@@ -72,7 +73,7 @@ def show_run(
     opened = Run.open(run)
     found = overview(opened.folder)
     written = curve_file(opened.folder, opened.folder.name, out) if out else None
-    facts = _facts(found) | {key: opened.facts.get(key) for key in ("made", "commands", "versions", "splits", "from")}
+    facts = _facts(found) | {key: opened.facts.get(key) for key in KEPT}
     facts |= {"data": opened.recipe.get("data"), "evaluations": opened.scores(), "diverged": opened.diverged}
     if json:
         return as_json(facts | ({"curve": str(written)} if written else {}))
@@ -127,7 +128,7 @@ def _facts(one: "Overview") -> dict[str, Any]:
 
 
 def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
-    from regard.run.told import data_lines, score_line
+    from regard.run.told import data_lines, licence_lines, score_line
 
     table = columns("", "")
     table.show_header = False
@@ -141,6 +142,10 @@ def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
         "best": f"step {found.best_step:,}: {score_line(found.scores)}" if found.scores else "",
     }
     rows |= {f"{split} data": said for split, said in data_lines(facts).items()}
+    rows |= {
+        f"licence of {what}": said
+        for what, said in licence_lines({key: facts[key] for key in KEPT if facts[key] is not None}).items()
+    }
     for number, one in enumerate(facts["evaluations"][:5], 1):
         on = one.get("on") or f"its {one.get('split')} data"
         how = " ".join([f"{on} (trained on)" if one.get("learnt") else on, *one.get("how", [])])

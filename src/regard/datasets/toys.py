@@ -26,6 +26,7 @@ class Toys(Pairs):
     """
 
     suits: ClassVar[dict[str, str]] = {"tokenizer": "words"}  # every letter is a word, and there are few
+    licence = "made here: bound to no licence"
 
     def __init__(
         self,

@@ -3,9 +3,10 @@
 import shlex
 from typing import Any
 
+from regard.datasets.lines import one_line
 from regard.run.checkpoint import WEIGHTS
 from regard.run.run import Run
-from regard.run.told import data_lines, score_line
+from regard.run.told import data_lines, licence_lines, score_line
 
 CARD = "README.md"
 
@@ -40,6 +41,10 @@ def card(run: Run, step: int, uses: tuple[str, str]) -> str:
         "",
         *(f"- {split}: {said}" for split, said in data_lines(facts).items()),
         *(f"- `data.{key} = {value}`" for key, value in table.get("data", {}).items() if value not in ("", 0, 0.0)),
+        "",
+        "## Licence",
+        "",
+        *(f"- {what}: {one_line(licence)}" for what, licence in licence_lines(facts).items()),
         "",
         "## Scores",
         "",

@@ -11,6 +11,7 @@ from regard.run.create import FACTS
 FORMAT = 1
 TYPES: dict[str, type] = {
     "made": str,
+    "licence": str,
     "ended": str,
     "commands": list,
     "versions": dict,

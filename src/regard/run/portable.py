@@ -16,7 +16,7 @@ ABOUT_FILES = ("data", "tokenizer", "from")  # sections of a recipe in which any
 # options of these sections that are no paths, though they may have a slash in them: "</s>"
 NO_PATHS = {"source", "target", "text", "image", "label", "characters", "bos", "eos", "pad"}
 ORIGIN = ("family", "files", "called", "licence")
-FROM = ("run", "step", "sha256")
+FROM = ("run", "step", "sha256", "licence")
 REPORT = ("kept", "read", "held_out", "rows_before")
 
 
@@ -94,6 +94,7 @@ def portable_facts(facts: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[
         "data": (str, last_name),
         "files": (list, list),
         "made": (str, last_name),
+        "licence": (str, str),
         "steps": (int, int),
         "parameters": (int, int),
         "diverged": (int, int),
@@ -101,7 +102,7 @@ def portable_facts(facts: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[
         "plugins": (dict, _texts),
         "commands": (list, lambda commands: [portable_command(command, recipe) for command in commands]),
         "splits": (dict, lambda splits: {last_name(split): _report(held) for split, held in splits.items()}),
-        "origin": (dict, lambda origin: {key: _origin(origin[key]) for key in ORIGIN if key in origin}),
+        "origin": (dict, lambda origin: _texts({key: _named(origin[key]) for key in ORIGIN if key in origin})),
         "from": (dict, lambda origin: _texts({key: origin[key] for key in FROM if key in origin})),
     }
     there = {key: (facts[key], *rule) for key, rule in rules.items() if key in facts}
@@ -109,14 +110,16 @@ def portable_facts(facts: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[
 
 
 def _texts(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(key): last_name(value) if isinstance(value, str) else value for key, value in table.items()}
+    """A licence may have a slash in it: MIT/Apache-2.0."""
+    return {
+        str(key): last_name(value) if isinstance(value, str) and key != "licence" else value
+        for key, value in table.items()
+    }
 
 
-def _origin(value: Any) -> Any:
-    """Names of files with their checksums, or one word about the model."""
-    if isinstance(value, Mapping):
-        return {last_name(str(name)): checked for name, checked in value.items()}
-    return last_name(str(value))
+def _named(value: Any) -> Any:
+    """Of names of files with their checksums the last names."""
+    return {last_name(str(name)): checked for name, checked in value.items()} if isinstance(value, Mapping) else value
 
 
 def _report(held: Any) -> Any:

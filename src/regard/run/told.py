@@ -7,6 +7,17 @@ from regard.datasets.data import SPLITS, Report, Split
 from regard.errors import InputError
 from regard.figures import figures
 
+UNKNOWN = "unknown"
+
+
+def licence_lines(facts: Mapping[str, Any]) -> dict[str, str]:
+    """On what terms that may be used which a run has learnt from, by what it is; runs from long ago do not say."""
+    made, base = facts.get("origin"), facts.get("from")
+    lines = {"its makers' weights": made.get("licence", UNKNOWN)} if isinstance(made, Mapping) else {}
+    lines |= {"training data": facts.get("licence", UNKNOWN)} if not lines or "licence" in facts else {}
+    lines |= {"the run it began from": base.get("licence", UNKNOWN)} if isinstance(base, Mapping) else {}
+    return {what: str(licence) for what, licence in lines.items()}
+
 
 def data_lines(facts: Mapping[str, Any]) -> dict[str, str]:
     """What became of the rows of each split, as it was told when the run was made."""

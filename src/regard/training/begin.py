@@ -15,6 +15,7 @@ from regard.recipe import Recipe
 from regard.recipe.errors import nearest
 from regard.recipe.plugins import check_needs
 from regard.run import WEIGHTS, Checkpoint, Run
+from regard.run.told import licence_lines
 from regard.tasks.task import Task
 from regard.training.menu import MENU
 from regard.training.settings import Start
@@ -43,7 +44,9 @@ class Base:
     def facts(self) -> dict[str, Any]:
         """Where a run came from, as the run keeps it."""
         digest = self.checkpoint.manifest()["sha256"].get(WEIGHTS)
-        return {"run": str(self.run.folder.absolute()), "step": self.checkpoint.step, "sha256": digest}
+        licence = "; ".join(dict.fromkeys(licence_lines(self.run.facts).values()))
+        facts = {"run": str(self.run.folder.absolute()), "step": self.checkpoint.step, "sha256": digest}
+        return facts | {"licence": licence}
 
     def scores(self, task: Task) -> dict[str, Any]:
         """How good it was on the validation data of a task; nothing of a run with other data or another vocabulary."""

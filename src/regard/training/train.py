@@ -20,6 +20,7 @@ from regard.recipe.override import Override
 from regard.run import Run
 from regard.run.create import claimed, discard
 from regard.run.curve import keep_table
+from regard.run.told import UNKNOWN
 from regard.training.asked import asked_for
 from regard.training.events import Ended, Event, Prepared, Step
 from regard.training.log import logged
@@ -110,6 +111,7 @@ def _written(made: Made, stand: Ready, files: Mapping[str, bytes], threads: dict
         "machine": machine,
         "steps": total,
         "plugins": made.recipe.needs(MENU),
+        "licence": made.task.data.terms() or UNKNOWN,
         "parameters": sum(parameter.numel() for parameter in stand.learner.model.parameters()),
         "splits": {split: asdict(report) for split, report in made.reports.items()},
     }

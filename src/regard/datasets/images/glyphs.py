@@ -42,6 +42,7 @@ class Glyphs(Images):
     """
 
     more_held_out = "raise data.valid_images"
+    licence = "drawn here in fonts of matplotlib: DejaVu, STIX, BaKoMa, each with a free licence of its own"
 
     def __init__(
         self,

