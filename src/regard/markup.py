@@ -1,6 +1,7 @@
 """What notebooks show: tables, curves and heat maps as HTML without scripts. Text is never taken for markup."""
 
 from abc import ABC, abstractmethod
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import isfinite
@@ -10,6 +11,7 @@ from regard.figures import is_right, text_table
 
 COLOURS = ("#1b7837", "#762a83", "#2166ac", "#b35806", "#c51b7d", "#4d4d4d")
 CELL = "padding:1px 8px;border:none;"
+PICTURED = 12  # answers whose pictures are shown
 WIDEST = 60  # characters of a cell of printed text
 Point = tuple[float, float]
 
@@ -44,6 +46,10 @@ class Answer(ABC):
     def rows(self) -> list[tuple[str, ...]]:
         """One row, or several where there are several answers to one input."""
 
+    def pictures(self) -> list[bytes]:
+        """PNG files that a notebook shows below the table."""
+        return []
+
     def __str__(self) -> str:
         return str(Answers([self]))
 
@@ -62,7 +68,16 @@ class Answers(list[A]):
         return text_table(self[0].heads, rows) if self else "no answers"
 
     def _repr_html_(self) -> str:
-        return table(self[0].heads, [row for one in self for row in one.rows()]) if self else "no answers"
+        if not self:
+            return "no answers"
+        images = [picture(png) for one in self[:PICTURED] for png in one.pictures()]
+        return block(table(self[0].heads, [row for one in self for row in one.rows()]), "".join(images))
+
+
+def picture(png: bytes) -> str:
+    """An image in the document itself; a small one is enlarged, pixel by pixel."""
+    source = f"data:image/png;base64,{b64encode(png).decode('ascii')}"
+    return f'<img src="{source}" style="min-width:112px;max-width:45%;margin:4px;image-rendering:pixelated">'
 
 
 def _shortened(cell: str) -> str:

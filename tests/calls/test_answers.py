@@ -38,6 +38,7 @@ def test_an_answer_is_a_table(kind: str) -> None:
     assert html.count("<tr>") == len(lines)
     assert "<b>neun" not in html  # text is never markup
     assert one._repr_html_().count("<tr>") == 1 + len(one.rows())
+    assert html.count('<img src="data:image/png;base64,iVBOR') == (4 if kind == "restored" else 0)  # before and after
 
 
 def test_long_texts_are_cut_in_print_and_whole_in_a_notebook() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from seen_models import SOURCE, TARGET, TRANSLATORS, read, translated, translator, writer
+from seen_models import SOURCE, TARGET, TRANSLATORS, given, read, translated, translator, writer
 
 from regard.errors import InputError
 from regard.looking.alignment import NoAttentionError, align
@@ -192,6 +192,14 @@ def test_attention_to_the_source_goes_by_one_name_in_all_models() -> None:
     assert look.panel("cross.0.0").name == "alignment.0.0"
     assert [one.name for one in look.panels("heads.cross")] == ["alignment.0.0"]
     assert look.without("cross").loss == look.without("alignment").loss
+
+
+def test_a_sink_is_where_most_weight_of_the_mean_is_on_the_first_token() -> None:
+    spread = torch.ones(2, 6, 6).tril()
+    sink = torch.eye(6)[[0] * 6].expand(2, 6, 6)
+    assert given(sink, list("abcdef")).is_sink("masked")
+    assert given(0.6 * sink + 0.4 * torch.eye(6), list("abcdef")).is_sink("masked")
+    assert not given(spread / spread.sum(-1, keepdim=True), list("abcdef")).is_sink("masked")
 
 
 def test_a_model_without_attention_is_shown_by_influence() -> None:

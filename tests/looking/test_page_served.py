@@ -129,6 +129,16 @@ def test_the_page_and_its_numbers_are_handed_out(server: PageServer) -> None:
     }
 
 
+def test_a_live_page_begins_with_what_was_asked_for() -> None:
+    look = read("the quick brown ")
+    for words, wanted in ((None, look.words), (True, True), (False, False)):
+        with PageServer(Live([look]), words=words) as server:
+            Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+            page = asked(server, "/")[1].decode()
+            server.shutdown()
+        assert json.loads(Scripts(page).contents[0])["words"] is wanted
+
+
 def test_a_token_is_forced_undone_and_heads_are_off(server: PageServer) -> None:
     forced = json.loads(asked(server, "/do/0/force", "POST", {"step": 3, "id": 5, "tokens": 2})[1])
     ids = forced["sides"]["inputs"]["ids"]

@@ -1,17 +1,15 @@
 """Restored images as files: each written under a name like its own, and drawn beside what it was."""
 
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from regard.disk import write
 from regard.listener import Listener
 from regard.tasks.images.places import Places
 from regard.tasks.restoration.pictures import draw_restored
-from regard.tasks.restoration.restorer import Restored, Restorer
+from regard.tasks.restoration.restorer import Restored, Restorer, png_bytes
 
 PNG = ".png"
 
@@ -39,14 +37,8 @@ class Prints:
         found = Restored(name, given, self.restorer.restore(given), image if self.corrupt else None, path)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write(path, _png(found.pixels))
+            write(path, png_bytes(found.pixels))
         if self.shown is not None:
             draw_restored(found, self.shown.next(name), listener)
         self.done += 1
         return found
-
-
-def _png(pixels: NDArray[np.uint8]) -> bytes:
-    made = BytesIO()
-    Image.fromarray(pixels if pixels.shape[2] == 3 else pixels[:, :, 0]).save(made, "PNG")
-    return made.getvalue()

@@ -1,6 +1,7 @@
 """From a spoilt image to what it may have been: images of any size, in colour or grey."""
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from numpy.typing import NDArray
+from PIL import Image
 from torch import Tensor
 
 from regard.errors import NoNumbersError
@@ -50,9 +52,20 @@ class Restored(Answer):
         known = [f"{self.psnr[side]:.2f}" if self.psnr else "" for side in ("before", "after")]
         return [(self.name, f"{rows} × {columns}", *known, str(self.path or ""))]
 
+    def pictures(self) -> list[bytes]:
+        """Before and after."""
+        return [png_bytes(self.before), png_bytes(self.pixels)]
+
     def __repr__(self) -> str:
         rows, columns = self.pixels.shape[:2]
         return f"Restored({self.name!r}, {rows} × {columns}{'' if self.path is None else f', {str(self.path)!r}'})"
+
+
+def png_bytes(pixels: NDArray[np.uint8]) -> bytes:
+    """Pixels (rows, columns, channels) as a PNG file."""
+    made = BytesIO()
+    Image.fromarray(pixels if pixels.shape[2] == 3 else pixels[:, :, 0]).save(made, "PNG")
+    return made.getvalue()
 
 
 @dataclass(frozen=True)
