@@ -153,3 +153,25 @@ def test_a_bench_in_a_script_runs_the_script_once(tmp_path: Path) -> None:
 def test_only_a_model_can_be_watched(given: Any) -> None:
     with pytest.raises(regard.InputError, match="wanted a model, or a part of one, given"), regard.watch(given):
         pass
+
+
+@pytest.mark.parametrize(("limit", "length"), [(64, 64), (256, 128)])
+def test_a_model_is_described_with_as_many_tokens_as_it_has_positions(limit: int, length: int) -> None:
+    small = ("model.width=16", "model.decoder.layers=1", "model.decoder.attention.heads=2")
+    found = regard.describe("gpt-char", *small, f"model.decoder.positions.limit={limit}")
+    assert found.length == length
+    with pytest.raises(regard.InputError, match=r"a model trained with a larger model\.decoder\.positions\.limit"):
+        regard.describe("gpt-char", *small, f"model.decoder.positions.limit={limit}", length=limit + 1)
+
+
+def test_a_description_names_parts_as_learners_know_them() -> None:
+    """And sets what comes out of a part apart from the shape of a parameter."""
+    shown = str(
+        regard.describe("gpt-char", "model.width=16", "model.decoder.layers=1", "model.decoder.attention.heads=2")
+    )
+    for part in ("final norm  ", "attention norm  ", "mlp norm  ", "key and value  ", "Pre(LayerNorm)  → 128×16"):
+        assert part in shown
+    assert not {"close", "around_attention", "key_value"} & {*shown.split()}
+    rows = str(regard.describe("gru-lm", "model.width=16")).splitlines()
+    assert all("→" not in row for row in rows if "Parameter" in row)
+    assert any(" Parameter  " in row for row in rows)

@@ -16,7 +16,10 @@ def describe(
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="[a.b=c]…", help="Keys to set.", autocompletion=keys)
     ] = None,
-    length: Annotated[int, typer.Option(min=1, help="Tokens in a sequence.")] = 128,
+    length: Annotated[
+        int | None,
+        typer.Option(min=1, help="Tokens in a sequence; if not said 128, or as many as the model has positions for."),
+    ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Sequences in a training batch.")] = 16,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:

@@ -16,11 +16,13 @@ from regard.model.bounds import check_sizes, counted, large
 from regard.model.build import open_recipe
 from regard.model.cost import Flops, imagined, kept_for_backward
 from regard.model.norms import Norm
+from regard.model.positions import Positions
 from regard.model.recurrent import RecurrentDecoder, RecurrentEncoder
 from regard.model.stack import Encoded
 from regard.recipe import Recipe
 from regard.recipe.override import Override
 
+LENGTH = 128  # tokens of a sequence, if none is said
 SMALL = 50_000_000  # numbers: of models that are made for real, to be looked at
 
 
@@ -67,19 +69,25 @@ class Description:
 
 
 def describe(
-    recipe: str | PathLike[str] | Mapping[str, Any] | Recipe, *overrides: Override, length: int = 128, batch: int = 16
+    recipe: str | PathLike[str] | Mapping[str, Any] | Recipe,
+    *overrides: Override,
+    length: int | None = None,
+    batch: int = 16,
 ) -> Description:
     """A model in figures, without making its weights: fast and small for any size.
 
-    `length` is that of a sequence in tokens, `batch` how many there are in a step of training. `print` shows it.
+    `length` is that of a sequence in tokens: 128 if it is not said, or as many positions as the model knows. `batch`
+    is how many sequences there are in a step of training. `print` shows it.
     """
-    for name, given in (("length", length), ("batch", batch)):
+    for name, given in (("length", 1 if length is None else length), ("batch", batch)):
         if not isinstance(given, int) or isinstance(given, bool) or given < 1:
             raise InputError(f"{name}: wanted a whole number of at least 1, given {given!r}")
     opened = open_recipe(recipe, overrides)
     check_sizes(opened.model)
     with torch.device("meta"), large(), counted():
         model: Assembly = opened.model.build()
+    if length is None:
+        length = min([LENGTH, *(part.limit for part in model.modules() if isinstance(part, Positions) and part.limit)])
     parameters = sum(parameter.numel() for parameter in model.parameters())
     if parameters <= SMALL and _goes_step_by_step(model):
         with torch.random.fork_rng(devices=[]):

@@ -20,7 +20,7 @@ def description_html(found: Description) -> str:
 
 
 def _details(part: Outline, depth: int = 0) -> str:
-    shape = f" → {part.shape}" if part.shape else ""
+    shape = f" {part.shape}" if part.shape else ""
     line = f"<b>{said(part.name)}</b> {count(part.parameters)} <i>{said(part.kind)}</i>{said(shape)}"
     if not part.parts:
         return f'<div style="margin-left:1em">{line}</div>'

@@ -30,9 +30,9 @@ def description_lines(found: Description) -> Group:
 
 
 def _tree(part: Outline, branch: Tree | None = None, depth: int = 0) -> Tree:
-    arrow = f"  → {part.shape}" if part.shape else ""
+    shape = f"  {part.shape}" if part.shape else ""
     name = (f"{part.name:<{34 - 4 * depth}}", "bold")
-    label = Text.assemble(name, f"{count(part.parameters):>6}  ", (part.kind, "dim"), (arrow, "cyan"))
+    label = Text.assemble(name, f"{count(part.parameters):>6}  ", (part.kind, "dim"), (shape, "cyan"))
     branch = Tree(label, guide_style="dim") if branch is None else branch.add(label)
     for inner in part.parts:
         _tree(inner, branch, depth + 1)

@@ -4,10 +4,14 @@ from dataclasses import dataclass
 
 from regard.model.describe import Node
 
+NAMES = {"close": "final norm", "key_value": "key and value"}
+"""What parts are called where their names in the code say too little; `around_mlp` is shown as `mlp norm`."""
+
 
 @dataclass(frozen=True)
 class Outline:
-    """One part as it is shown, with the parts that are shown below it."""
+    """One part as it is shown, with the parts that are shown below it. `shape` is that of what comes out (→ 128×384),
+    or of a parameter itself (256×384)."""
 
     name: str
     kind: str
@@ -20,11 +24,18 @@ def outline(node: Node, name: str = "") -> Outline:
     """A part without what says nothing new: wrappers are one with what they hold, and alike neighbours shown once."""
     kind, inner = node.kind, node
     if _wraps(node) and node.parts[0].kind != kind:
-        kind = f"{kind} · {node.parts[0].kind}"
+        kind = f"{kind}({node.parts[0].kind})"
     while _wraps(inner):
         inner = inner.parts[0]
     parts = [outline(part, part_name) for part, part_name in _folded(inner.parts)]
-    return Outline(name or node.name, kind, node.parameters, "×".join(map(str, node.shape)), parts)
+    shape = "×".join(map(str, node.shape))
+    arrow = "→ " if shape and kind != "Parameter" else ""
+    return Outline(_shown(name or node.name), kind, node.parameters, f"{arrow}{shape}", parts)
+
+
+def _shown(name: str) -> str:
+    inside = name.removeprefix("around_")
+    return f"{inside} norm" if inside != name else NAMES.get(name, name)
 
 
 def _wraps(node: Node) -> bool:

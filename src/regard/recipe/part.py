@@ -56,13 +56,16 @@ class Part(BaseModel, Generic[T]):
         """Call the constructor: wiring from the parent, options from the recipe."""
         options = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
         try:
-            return cast(T, self.entry(*wiring, **options))
+            built = self.entry(*wiring, **options)
         except (RecipeError, InputError):
             raise
         except ValueError as error:
             if not _refused(error, self.entry):  # a fault of the code, not of the recipe
                 raise
             raise RecipeError(f"{self._place}: {error}") from error
+        if hasattr(built, "place"):  # it names its own keys
+            built.place = self._place
+        return cast(T, built)
 
     def table(self) -> dict[str, Any]:
         """Plain nested tables, every default written out."""

@@ -26,14 +26,15 @@ from regard.training.menu import MENU
 def describe(
     recipe: str | PathLike[str] | Mapping[str, Any] | Recipe,
     *overrides: Override,
-    length: int = 128,
+    length: int | None = None,
     batch: int = 16,
     listener: Listener = SILENT,
 ) -> Description:
     """A model in figures, without making its weights: fast and small for any size.
 
     `recipe` is a name, a file, tables, or a run: its folder, or what `train` returned. `print` shows what the command
-    does. Where a vocabulary is learnt from data, it is as large as the recipe lets it become.
+    does. `length` is that of a sequence in tokens: 128 if it is not said, or as many as the model has positions for.
+    Where a vocabulary is learnt from data, it is as large as the recipe lets it become.
     """
     named = fspath(recipe) if isinstance(recipe, PathLike) else recipe
     run = Run.open(Path(named)) if isinstance(named, str) and is_run(named) else None

@@ -20,6 +20,8 @@ class Learned(Positions):
     """
 
     moment = "embed"
+    place = ""
+    """The key of the recipe that it was chosen by, for what is said of it."""
 
     def __init__(
         self,
@@ -40,8 +42,7 @@ class Learned(Positions):
 
     def embed(self, x: Float[Tensor, "B T D"], where: Where) -> Float[Tensor, "B T D"]:
         if where.stop > self.limit:
-            raise InputError(
-                f"position {where.stop - 1} is past the {self.limit} learned positions; raise "
-                "model.encoder.positions.limit or model.decoder.positions.limit, whichever this is, and train anew"
-            )
+            key = f"{self.place or 'positions'}.limit"
+            said = f"position {where.stop - 1:,} is past the {self.limit:,} learned positions"
+            raise InputError(f"{said}; a model trained with a larger {key} has more")
         return x + where.pick(self.table.weight)
