@@ -205,6 +205,9 @@ def test_data_it_was_trained_on_are_recognised(tmp_path: Path, monkeypatch: pyte
     kept = [(one["split"], one["learnt"]) for one in Run.open(Path("run")).scores()]
     assert kept == [(None, False), (None, True), (None, True)]
     assert regard("runs", "show", "run").out.count("(trained on)") == 2
+    assert regard("train", *words, "data.train=other.tsv", "training.steps=1", "--out", "another").code == 0
+    beside = regard("evaluate", "run", "--against", "another", "--on", "other.tsv", "--json")
+    assert "another was trained on other.tsv (source → target)" in json.loads(beside.out)["warnings"]
     trained = evaluate("run", split="train").scored
     assert trained is not None
     assert (trained.split, trained.learnt) == ("train", True)

@@ -38,7 +38,8 @@ def evaluate(
     `run` is a run folder, what `train` returned, or what `open_run` opened. `overrides` such as
     `"decoding.length_penalty=0.6"` and `beam` (1 is greedy, 0 as the recipe says) change how it answers; `device` is
     cpu, cuda, cuda:1 or auto, and `int8` makes it faster on a CPU. `print` shows the tables; `scores` and `facts()`
-    are the figures, `scored` says what they are about. `progress` shows how far it is: None does so in a notebook only.
+    are the figures, `scored` says what they are about (`scored.learnt`: whether it was trained on the files of `on`;
+    None if that is unknown). `progress` shows how far it is: None does so in a notebook only.
     """
     with work_heard(progress, listener) as heard:
         return verbs.evaluate(

@@ -16,7 +16,7 @@ NAMED = 40  # classes that can be written beside a picture
 COUNTED = 16  # classes whose figures can be written into it
 ACROSS = 6  # mistakes in a row of the sheet
 LONGEST = 18  # letters of a name on it
-LETTERS = 7  # of a title, an inch
+TITLE, HEADING = 6, 14  # letters an inch
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ def draw_confusion(
             for row, column in zip(*np.nonzero(counts), strict=True):
                 ink = "white" if shares[row, column] > 0.5 else "black"
                 one.text(column, row, f"{counts[row, column]:,}", ha="center", va="center", fontsize=7, color=ink)
-        one.set(xlabel="predicted class", ylabel="true class", title=plain(short(title, int(LETTERS * side))))
+        one.set(xlabel="predicted class", ylabel="true class", title=plain(short(title, int(TITLE * side))))
         figure.colorbar(picture, ax=one, label="share of the class", shrink=0.7)
-    figure.suptitle(plain(short(about, int(2 * LETTERS * side * len(found)))), fontsize=8) if about else None
+    figure.suptitle(plain(short(about, int(HEADING * side * len(found)))), fontsize=8) if about else None
     return write(figure, path, listener)
 
 
@@ -77,6 +77,6 @@ def mistakes_sheet(mistakes: Sequence[Mistake], about: str = "") -> bytes:
         label, answer = short(mistake.label, LONGEST), short(mistake.answer, LONGEST)
         one.set_title(plain(f"true: {label}\n{answer}, {sure}"), fontsize=7)
     heading = "The most confident mistakes: true class, predicted class and its probability"
-    lines = [short(about, int(3 * LETTERS * across)), short(heading, int(3 * LETTERS * across))]
+    lines = [short(about, int(1.5 * HEADING * across)), short(heading, int(1.5 * HEADING * across))]
     figure.suptitle(plain("\n".join(filter(None, lines))), fontsize=8)
     return rendered(figure, ".png")[0]
