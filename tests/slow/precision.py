@@ -114,7 +114,7 @@ def shelves() -> list[str]:
     """Losses of every recipe, made small."""
     lines = [f"## Recipes after {shelf.STEPS} steps", ""]
     lines += ["Each recipe of the shelf made small (`tests/contracts/shelf.py`); bound: 2 %."]
-    lines += ["Images, which no task trains yet, are driven with a loss and an optimizer of their own.", ""]
+    lines += ["Each is trained by its own task.", ""]
     lines += ["| recipe | float32 | bfloat16 | ratio |", "|---|---:|---:|---:|"]
     for name in shelf.names():
         with tempfile.TemporaryDirectory() as place:
