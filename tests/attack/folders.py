@@ -75,7 +75,7 @@ def links() -> dict[str, Spoil]:
         "log.jsonl.part": "file.txt",
         "best.part": "file.txt",
         "run.json.part": "left.part",
-        "translations.tsv": "file.txt",
+        "translations.csv": "file.txt",
         "bleu-by-length.png": "file.txt",
         "curve.png": "file.txt",
         "README.md": "file.txt",

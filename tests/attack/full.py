@@ -68,7 +68,7 @@ PLACES |= {
     "resume: facts": Place(LONGER, "run.json.part"),
     "resume: checkpoint": Place(LONGER, "step-12.part/state.safetensors"),
     "evaluation: scores": Place(EVALUATE, "evaluation.json.part", spared=True),
-    "evaluation: answers": Place(EVALUATE, "translations.tsv.part", spared=True),
+    "evaluation: answers": Place(EVALUATE, "translations.csv.part", spared=True),
     "evaluation: picture": Place(EVALUATE, "bleu-by-length.png.part", spared=True),
     "pack: facts": Place(PACK, "run.json.part"),
     "pack: weights": Place(PACK, "weights.safetensors"),

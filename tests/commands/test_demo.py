@@ -50,13 +50,13 @@ def test_with_what_the_demo_made_it_goes_on(tmp_path: Path) -> None:
     """Nothing that was trained or kept is thrown away."""
     demo(tmp_path)
     run = tmp_path / "numbers-gru"
-    (run / "translations.tsv").write_text("mine")
+    (run / "translations.csv").write_text("mine")
     before = Run.open(run).checkpoints()[0].folder.stat().st_ino
     done = demo(tmp_path)
     assert done.code == 0
     assert f"{run} is there from an earlier demo; remove it to begin from nothing." in done.out
     assert Run.open(run).checkpoints()[0].folder.stat().st_ino == before
-    assert (run / "translations.tsv").read_text() == "mine"
+    assert (run / "translations.csv").read_text() == "mine"
     assert (run / "curve.png").is_file()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["numbers-gru", "numbers-transformer"]
 

@@ -23,8 +23,8 @@ def test_evaluate_shows_scores_signatures_and_lengths(trained: tuple[Path, Done]
     for said in ("pairs", "perplexity", "exact match", "BLEU, lower case", "chrF", "nrefs:1|", "version:2", "1–10"):
         assert said in done.out
     assert (run / "bleu-by-length.png").read_bytes()[:4] == b"\x89PNG"
-    lines = (run / "translations.tsv").read_text().splitlines()
-    rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    lines = (run / "translations.csv").read_text().splitlines()
+    rows = list(csv.DictReader(lines))
     pairs = list(open_run(run).task.data.read("test"))
     assert [(row["source"], row["reference"]) for row in rows] == pairs
     assert {row["data"] for row in rows} == {"the test split of toys data (letters → reverse)"}
@@ -40,7 +40,7 @@ def test_evaluate_for_machines(trained: tuple[Path, Done], tmp_path: Path) -> No
     assert "nrefs:1" in found["signatures"]["bleu"]
     assert {"bleu", "chrf", "bleu_lowercase", "exact", "loss", "perplexity", "seconds"} <= set(found)
     kept = sorted(path.name for path in (tmp_path / "new").iterdir())
-    assert kept == ["bleu-by-length.png", "evaluation.json", "translations.tsv"]
+    assert kept == ["bleu-by-length.png", "evaluation.json", "translations.csv"]
     assert sorted(trained[0].iterdir()) == before
 
 
@@ -60,14 +60,14 @@ def test_evaluate_on_other_files(run: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.reverse").write_text("b a\nd c\n")
     (tmp_path / "others.tsv").write_text("a b\tb a\n")
     assert regard("evaluate", str(run)).code == 0
-    names = ("translations.tsv", "bleu-by-length.png")
+    names = ("translations.csv", "bleu-by-length.png")
     before = [(run / name).read_bytes() for name in names]
     done = regard("evaluate", str(run), "--on", str(tmp_path / "mine"), "--json")
     assert json.loads(done.out)["pairs"] == 2
     assert regard("evaluate", str(run), "--on", str(tmp_path / "others.tsv")).code == 0
     assert [(run / name).read_bytes() for name in names] == before
     for named in ("mine-letters-and-mine-reverse", "others-tsv"):
-        (texts,) = run.glob(f"translations-{named}-??????.tsv")
+        (texts,) = run.glob(f"translations-{named}-??????.csv")
         assert len([*run.glob(f"bleu-by-length-{named}-??????.png")]) == 1
         assert named.partition("-")[0] in texts.read_text()
 

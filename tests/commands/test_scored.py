@@ -101,7 +101,7 @@ def test_a_place_that_cannot_be_written_to_loses_no_score(trained: tuple[Path, D
 
 
 def test_links_in_a_run_are_replaced_and_never_followed(run: Path, tmp_path: Path) -> None:
-    names = ("translations.tsv", "bleu-by-length.png", "evaluation.json")
+    names = ("translations.csv", "bleu-by-length.png", "evaluation.json")
     for name in names:
         for link in (name, f"{name}.part"):
             (tmp_path / f"mine-{link}").write_text("mine")

@@ -80,4 +80,4 @@ def test_whatever_a_model_writes_is_one_line_and_no_order_to_the_terminal(
     assert regard("translate", str(run), "a", "b").out == 2 * (" " * 66 + kept[0] + "  " + kept[1:] + "\n")
     assert json.loads(regard("translate", str(run), "a", "--json").out)["translations"][0]["text"] == written
     regard("evaluate", str(run))
-    assert len((run / "translations.tsv").read_text().splitlines()) == 31
+    assert len((run / "translations.csv").read_text().splitlines()) == 31

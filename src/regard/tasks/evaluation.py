@@ -102,7 +102,7 @@ class Evaluation(ABC):
 
     def file(self, name: str) -> str:
         """The name of a file about these scores; of other data than a run's own it has their name in it, so that
-        `translations.tsv` always is about the run's own test data."""
+        `translations.csv` always is about the run's own test data."""
         path = PurePath(name)
         return name if self.scored is None else f"{path.stem}{self.scored.suffix}{path.suffix}"
 

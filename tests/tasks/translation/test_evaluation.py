@@ -1,5 +1,6 @@
 """How a translator is judged: once in full, and now and then in training, by the same code on fewer rows."""
 
+import csv
 from dataclasses import replace
 from math import exp, isnan, log
 from pathlib import Path
@@ -301,14 +302,15 @@ def test_an_exact_match_is_exact_in_case_too(
 
 
 def test_files_of_other_data_have_their_name(tmp_path: Path) -> None:
-    found = judged(["a"], ["b"], ["=1+\t2"])
+    found = judged(['"a'], ["b, c"], ["=1+\t2"])
     own = Scored("a.tsv (de → en)", "test", 7, "greedy", "0123456789")
     other = Scored("/far/away/nëws 2017.tsv, b.tsv and 3 more (de → en)", None, 7, "greedy", "3fa9c1ff", learnt=True)
-    assert list(found.files()) == list(found.of(own).files()) == ["translations.tsv"]
-    assert list(found.of(other).files()) == ["translations-nëws-2017-tsv-3fa9c1.tsv"]
+    assert list(found.files()) == list(found.of(own).files()) == ["translations.csv"]
+    assert list(found.of(other).files()) == ["translations-nëws-2017-tsv-3fa9c1.csv"]
     (content,) = found.of(other).files().values()
-    assert content.decode().splitlines()[1].endswith(f"{other.data}, which it was trained on")
-    assert len(content.decode().splitlines()[1].split("\t")) == 5
+    (row,) = csv.DictReader(content.decode().splitlines())
+    assert (row["source"], row["reference"], row["translation"]) == ('"a', "'=1+ 2", "b, c")
+    assert row["data"] == f"{other.data}, which it was trained on"
 
 
 def test_runs_stand_side_by_side(task: Translation, model: Seq2Seq) -> None:
@@ -319,7 +321,7 @@ def test_runs_stand_side_by_side(task: Translation, model: Seq2Seq) -> None:
     assert rows["chrF"] == (f"{one.chrf:.2f}", f"{other.chrf:.2f}")
     assert one.chrf != other.chrf
     assert rows["BLEU, 1–10 letters ░"] == tuple(each.tables()[1].rows[0][2] for each in (one, other))
-    head, *rows = (line.split("\t") for line in one.files()["translations.tsv"].decode().splitlines())
+    head, *rows = csv.reader(one.files()["translations.csv"].decode().splitlines())
     assert head == ["chrf", "source", "reference", "translation", "data"]
     assert [row[1:4] for row in rows] == list(
         map(list, zip(one.sources, one.references, one.translations, strict=True))

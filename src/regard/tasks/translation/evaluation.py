@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import repeat
+from io import StringIO
 from math import isnan
 from pathlib import Path
 from typing import Any
 
-from regard.cells import text_cell
+from regard.cells import CsvWriter
 from regard.datasets.lines import one_line
 from regard.figures import figure
 from regard.listener import Listener
@@ -108,18 +108,15 @@ class TranslationScores(Evaluation):
         return Table(("", *(f" {name}" for name in others)), list[tuple[str, ...]](rows))
 
     def files(self) -> dict[str, bytes]:
-        """`translations.tsv`: chrF, source, reference and translation of every pair, in the order of the data."""
-        rows = zip(
-            (figure("chrf", one) for one in sentence_chrf(self.translations, self.references)),
-            self.sources,
-            self.references,
-            self.translations,
-            repeat(self.data),
-            strict=False,
-        )
-        lines = [COLUMNS, *rows]
-        text = "".join("\t".join(text_cell(one_line(cell)) for cell in cells) + "\n" for cells in lines)
-        return {self.file("translations.tsv"): text.encode("utf-8", "replace")}
+        """`translations.csv`: chrF, source, reference and translation of every pair, in the order of the data; each pair
+        is one line, so that `sort -n` finds the worst."""
+        pairs = zip(self.sources, self.references, self.translations, strict=True)
+        text = StringIO()
+        table = CsvWriter(text)
+        table.row(COLUMNS)
+        for chrf, texts in zip(sentence_chrf(self.translations, self.references), pairs, strict=True):
+            table.row((figure("chrf", chrf), *map(one_line, texts), self.data))
+        return {self.file("translations.csv"): text.getvalue().encode("utf-8", "replace")}
 
     def draw(
         self,
