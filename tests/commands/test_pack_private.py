@@ -102,6 +102,8 @@ def test_no_file_of_a_packed_run_names_a_folder(make: Callable[[Path], None], ho
     card = (slim / "README.md").read_text()
     assert "regard describe 'hand it on'" in card
     assert "regard train from='hand it on' " in card
+    with bare_menu():
+        assert f"from its weights: 'from={slim}'" in regard("train", str(slim), "--resume", "--plugin", str(OWN)).err
     commands = json.loads((slim / "run.json").read_text())["commands"]
     assert all(command.startswith("regard train ") for command in commands)
     assert commands

@@ -64,6 +64,6 @@ def test_a_terminal_takes_no_orders_and_a_pipe_gets_the_letters(monkeypatch: pyt
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     plainly(EVIL)
     assert sys.stdout.getvalue() == f"{EVIL}\n"
-    monkeypatch.setattr(console, "file", told := io.StringIO())
+    monkeypatch.setattr(console, "_file", told := io.StringIO())
     line(EVIL, (EVIL, "bold"))
     assert not set(EVIL[1:2] + "\x07\x9b\u202e\u2066\u2069") & set(told.getvalue() + str(InputError(EVIL)))

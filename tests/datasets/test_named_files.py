@@ -150,3 +150,9 @@ def test_one_line_is_one_line(here: Path) -> None:
     Path("part-1.en").write_text("x\n")
     assert "part-1.en has 1 line and " in told("part-1")
     assert "part-1.de has 9: they do not belong together" in told("part-1")
+
+
+def test_a_name_with_a_space_is_told_as_a_shell_takes_it() -> None:
+    Path("my data").mkdir()
+    Path("my data/one.tsv").write_text("a\tb\n")
+    assert "name a file: 'data.train=my data/one.tsv'" in told("my data")

@@ -1,6 +1,7 @@
 """regard data: what there is to learn from."""
 
 import inspect
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -76,7 +77,7 @@ def get(
         plainly(folder)
         return None
     line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " pairs in ", (str(folder), "bold"))
-    files = " ".join(f"data.{split}={folder / split}" for split in counts)
+    files = shlex.join(f"data.{split}={folder / split}" for split in counts)
     line("Train on it:")
     command = f"regard train transformer-tiny {files} data.source={source} data.target={target}"
     line("  ", (command, "bold"))
@@ -104,7 +105,7 @@ def _told_texts(folder: Path, json: bool, quiet: bool) -> None:
         return None
     line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " texts in ", (str(folder), "bold"))
     line("Train on it:")
-    files = " ".join(f"data.{split}={folder / split}" for split in counts)
+    files = shlex.join(f"data.{split}={folder / split}" for split in counts)
     line("  ", (f"regard train gpt-char {files}", "bold"))
     return None
 
@@ -121,7 +122,7 @@ def _told_images(archive: Path, json: bool, quiet: bool) -> None:
         return None
     line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " images in ", (str(archive), "bold"))
     line("Train on it:")
-    line("  ", (f"regard train vit-32 data.train={archive}", "bold"))
+    line("  ", (f"regard train vit-32 {shlex.quote(f'data.train={archive}')}", "bold"))
     return None
 
 

@@ -1,5 +1,6 @@
 """Going on with a run: from which state, with which changes, and for how much longer."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -130,7 +131,7 @@ def changed_recipe(run: Run, changed: Mapping[str, Any]) -> dict[str, Any]:
 
 def _from(run: Run) -> str:
     """How another run is begun where this one ended."""
-    return f"begin a new run from its weights: from={run.folder}"
+    return f"begin a new run from its weights: {shlex.quote(f'from={run.folder}')}"
 
 
 def _some(done: int) -> Iterable[int]:

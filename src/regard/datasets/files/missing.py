@@ -1,5 +1,6 @@
 """What is said of files that are not there: what lies there instead, and how to name it."""
 
+import shlex
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -79,8 +80,8 @@ def _say(said: str, key: str, path: Path, more: str = "") -> InputError:
     here = Path.cwd()
     name = str(path.relative_to(here) if path.is_relative_to(here) else path)
     if key == "on":
-        return InputError(said, call=f"on={name!r}{more}", flag=f"--on {name}{more}")
-    return InputError(f"{said}{key}={name}{more}")
+        return InputError(said, call=f"on={name!r}{more}", flag=f"--on {shlex.quote(name)}{more}")
+    return InputError(said + shlex.quote(f"{key}={name}") + more)
 
 
 def _endings(stem: Path) -> dict[str, str]:
