@@ -108,8 +108,8 @@ class TranslationScores(Evaluation):
         return Table(("", *(f" {name}" for name in others)), list[tuple[str, ...]](rows))
 
     def files(self) -> dict[str, bytes]:
-        """`translations.csv`: chrF, source, reference and translation of every pair, in the order of the data; each pair
-        is one line, so that `sort -n` finds the worst."""
+        """`translations.csv`: chrF, source, reference and translation of every pair, in the order of the data. Each
+        pair is one line, so that `sort -n` finds the worst."""
         pairs = zip(self.sources, self.references, self.translations, strict=True)
         text = StringIO()
         table = CsvWriter(text)
