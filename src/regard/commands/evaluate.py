@@ -66,9 +66,9 @@ def evaluate(
         found = {
             name: evaluated(one, on=on, like=runs[0], listener=heard) for name, one in zip(names, runs, strict=True)
         }
-        for name, one in [*found.items()][1:]:  # of the first one it is said above the tables
-            if one.scored is not None and one.scored.learnt:
-                warnings.append(f"{name} was trained on {one.scored.data}")
+        for name, beside in [*found.items()][1:]:  # of the first one it is said above the tables
+            if beside.scored is not None and beside.scored.learnt:
+                warnings.append(f"{name} was trained on {beside.scored.data}")
                 heard.say(warnings[-1])
         how = [*keys, *([f"beam={beam}"] if beam else []), *(["int8"] if int8 else [])]
         for one in runs if out is None else ():
