@@ -104,12 +104,26 @@ def _drawn(figure: "Figure", ending: str, fonts: list[str]) -> tuple[bytes, str]
         text.set_fontfamily(fonts)
     with catch_warnings(record=True) as heard:
         simplefilter("always")
-        figure.savefig(made := BytesIO(), dpi=130, format=ending[1:].lower())
+        save_figure(figure, made := BytesIO(), ending[1:].lower())
     found = [MISSING.match(str(one.message)) for one in heard]
     for one, glyph in zip(heard, found, strict=True):
         if glyph is None:
             warn(one.message, stacklevel=3)
     return made.getvalue(), "".join(dict.fromkeys(chr(int(glyph[1])) for glyph in found if glyph is not None))
+
+
+def save_figure(figure: "Figure", file: BytesIO, kind: str, dpi: int = 130) -> None:
+    """Draw a picture into a file, as `png`, `svg` or `pdf`.
+
+    A matplotlibrc in the current folder could have all its texts set by LaTeX, which reads and writes files.
+    """
+    from matplotlib import rc_context
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_usetex(False)
+    with rc_context({"text.usetex": False}):
+        figure.savefig(file, format=kind, dpi=dpi)
 
 
 def _fonts_for(letters: str) -> tuple[list[str], str]:

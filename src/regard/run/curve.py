@@ -12,7 +12,7 @@ from regard.errors import InputError
 from regard.figures import text_table
 from regard.listener import Listener
 from regard.markup import COLOURS, Point, curves
-from regard.pictures import canvas, check_ending, plain, short
+from regard.pictures import canvas, check_ending, plain, save_figure, short
 from regard.recipe.read import is_run
 from regard.run import history
 
@@ -158,7 +158,7 @@ def _draw(table: list[Row], title: str, file: io.BytesIO, kind: str) -> None:
     if lines:
         names = [str(line.get_label()) for line in lines]
         left.legend(lines, names, frameon=False, fontsize="small", ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
-    figure.savefig(file, format=kind, dpi=110)
+    save_figure(figure, file, kind, dpi=110)
 
 
 def _draw_all(found: "Mapping[str, Curve]", file: io.BytesIO, kind: str) -> None:
@@ -178,7 +178,7 @@ def _draw_all(found: "Mapping[str, Curve]", file: io.BytesIO, kind: str) -> None
     axes.set(xlabel="step", ylabel="loss")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, fontsize="small")
-    figure.savefig(file, format=kind, dpi=130)
+    save_figure(figure, file, kind)
 
 
 def _curves(others: "Mapping[str, Curve]") -> "Mapping[str, Curve]":
