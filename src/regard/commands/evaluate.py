@@ -135,9 +135,12 @@ def _keep_scores(
         assert one.scored is not None
         own = not on and one.scored.data_hash == runs[0].run.facts.get("data") == trained.run.facts.get("data")
         named = "" if own else one.scored.data
-        kept = scores.entry(one.scores, trained.step, named, one.scored.split, how, one.scored.learnt)
-        if out is None or trained is runs[0]:
-            done = scores.keep(place(out or trained.run.folder), kept) and done
+        split, learnt = one.scored.split, one.scored.learnt
+        if out is None:
+            kept = trained.run.keep_scores(one.scores, step=trained.step, on=named, split=split, how=how, learnt=learnt)
+            done = done and kept
+        elif trained is runs[0]:
+            done = scores.keep(place(out), scores.entry(one.scores, trained.step, named, split, how, learnt))
     return done
 
 
