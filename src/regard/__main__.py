@@ -1,10 +1,14 @@
 """python -m regard, and the command regard itself."""
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # `python -m` puts the current folder first: what lies there is no part of Regard, as for `regard`
+
 import atexit
 import gc
 import os
 import signal
-import sys
 from contextlib import suppress
 from typing import NoReturn
 

@@ -121,10 +121,20 @@ def test_the_help_of_every_verb_fits_and_says_something_of_every_option(
     assert "Usage: regard" in done.out
 
 
-def test_the_version_is_said() -> None:
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_the_version_is_said(flag: str) -> None:
     from regard.version import __version__
 
-    assert regard("--version") == Done(0, f"regard {__version__}\n", "")
+    assert regard(flag) == Done(0, f"regard {__version__}\n", "")
+
+
+def test_as_a_module_it_is_the_same_command_and_nothing_of_the_current_folder_is_run(tmp_path: Path) -> None:
+    for name in ("typer", "difflib", "rich"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('run from the current folder')")
+    words = [sys.executable, "-m", "regard", "describe", "--lenght", "3"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = "regard: no such option: --lenght; did you mean --length?\nregard describe --help says what there is\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
 @pytest.mark.parametrize("width", [80, 40, 12])

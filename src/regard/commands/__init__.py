@@ -65,7 +65,8 @@ def _version(asked: bool) -> bool:
 @app.callback()
 def _regard(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Which Regard this is, and no more.")
+        bool,
+        typer.Option("--version", "-V", callback=_version, is_eager=True, help="Which Regard this is, and no more."),
     ] = False,
 ) -> None:
     """Every sequence model of the notes, from the plain RNN to GPT and ViT, as a choice in a recipe."""

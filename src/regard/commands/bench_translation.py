@@ -59,6 +59,8 @@ def decoding(
 ) -> None:
     """Beam search or greedy decoding in tokens written per second: float32, int8, int8 with a shortlist."""
     _alone("decoding", peers)
+    if test and not data:
+        raise RecipeError(f"--test {test}: goes with --data; built-in numbers have a test set of their own")
     from regard.measuring.regard_workers import decoding_workers, product_worker
     from regard.measuring.sizes import DecodingWork, TransformerShape
     from regard.measuring.workers import take_turns

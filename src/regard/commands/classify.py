@@ -49,6 +49,8 @@ def classify(
     """
     if json and csv:
         raise InputError("--json and --csv: one of them")
+    if overwrite and show is None:
+        raise InputError("--overwrite: nothing is written without --show")
     check_ahead(run)
     from regard.tasks.classification.showing import Pictures
     from regard.tasks.images.places import Places

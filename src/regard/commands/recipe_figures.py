@@ -47,10 +47,11 @@ def _of(name: str) -> Figures:
 
     table = read(name)
     tokens, sizes = _learnt(name) if "data" in table else (0, {})
-    found = describe(name, {f"model.{key}": size for key, size in sizes.items()}, length=LENGTH, batch=1)
+    kind = str(table.get("task", {}).get("kind", ""))
+    length = LENGTH if _unit(kind) == "tokens" else None
+    found = describe(name, {f"model.{key}": size for key, size in sizes.items()}, length=length, batch=1)
     sides = 2 if found.tree.name == "seq2seq" else 1  # costs are told for a token of each side
     flops = round(WAYS * found.flops_per_token / sides)
-    kind = str(table.get("task", {}).get("kind", ""))
     return Figures(kind, found.tree.name, found.parameters, flops, tokens, _unit(kind))
 
 

@@ -49,7 +49,7 @@ def train(
     regard train from=runs/mine data.train=other --out runs/tuned
     """
     if dry_run:
-        return _plan(recipe, overrides or [], out, resume, json)
+        return _plan(recipe, overrides or [], out, resume, json, quiet)
     from regard.commands.reporter import Reporter, stopped
     from regard.run.curve import keep_picture
     from regard.training.events import Ended, Started
@@ -83,14 +83,14 @@ def train(
     return None
 
 
-def _plan(recipe: str, overrides: list[str], out: Path | None, resume: bool, json: bool) -> None:
+def _plan(recipe: str, overrides: list[str], out: Path | None, resume: bool, json: bool, quiet: bool) -> None:
     """What would be trained, as a table."""
     from dataclasses import asdict
 
     from regard.commands.shown import Shown
     from regard.training.plan import plan
 
-    with Shown() as heard:
+    with Shown(quiet) as heard:
         found = plan(recipe, *overrides, out=out, resume=resume, listener=heard)
     memory = found.memory
     if json:

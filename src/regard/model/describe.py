@@ -86,6 +86,8 @@ def describe(
     check_sizes(opened.model)
     with torch.device("meta"), large(), counted():
         model: Assembly = opened.model.build()
+    if length is not None and not model.sequence:
+        raise InputError("length: this model reads images, which have none; leave it out")
     if length is None:
         length = min([LENGTH, *(part.limit for part in model.modules() if isinstance(part, Positions) and part.limit)])
     parameters = sum(parameter.numel() for parameter in model.parameters())
