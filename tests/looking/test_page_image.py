@@ -90,7 +90,7 @@ def test_keys_choose_patches_and_heads(browser: Any, file: str) -> None:
 
 def test_it_fits_a_telephone_and_runs_stand_side_by_side(browser: Any, file: str) -> None:
     tab = Tab(browser, viewport={"width": 390, "height": 800}, color_scheme="dark")
-    for view in ("compare", "image", "image&look=1&panel=influence.source"):
+    for view in ("compare", "image", "image&panel=encoder.0.1", "image&look=1&panel=influence.source"):
         page = tab.open(file, f"view={view}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.locator("canvas.picture").count() == (2 if view == "compare" else 1)
