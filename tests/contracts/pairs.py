@@ -44,14 +44,14 @@ def pair(stack: str, attention: str, pattern: str, kernel: str, positions: str, 
 PAIRS = [
     pair(stack, attention, pattern, kernel, positions)
     for stack in STACKS
-    for attention in MENU.parts["attention"]
-    for pattern, kernel, positions in product(MENU.parts["pattern"], kernels(attention), MENU.parts["positions"])
+    for attention in MENU["attention"].parts
+    for pattern, kernel, positions in product(MENU["pattern"].parts, kernels(attention), MENU["positions"].parts)
 ]
 
 INSIDE = [
     pair(stack, attention, pattern, kernel, "none", within, **parts)
     for stack in STACKS
-    for attention in MENU.parts["attention"]
+    for attention in MENU["attention"].parts
     for within, parts in parts_inside("attention", attention)
     for pattern, kernel in product(("full", "causal"), kernels(attention))
 ]

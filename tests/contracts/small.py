@@ -1,5 +1,6 @@
 """Small whole models around any entry of the menu, so that a new entry is covered by itself."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from regard.model.menu import MENU
+from regard.model.weights import shell
 from regard.recipe import Part, RecipeError
 
 few = settings(deadline=None, max_examples=3, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -69,7 +71,7 @@ OTHERS: dict[str, dict[str, Any]] = {  # other values for the numbers of the men
 
 def small(slot: str, kind: str, **options: Any) -> dict[str, Any]:
     """The table of one entry at a small size, with its usual parts made small too."""
-    model = MENU.parts[slot][kind]
+    model = MENU[slot].parts[kind]
     sizes = {name: size for name, size in SIZES.get(slot, {}).items() if name in model.model_fields}
     parts = {name: _usual(model, name) for name in model.slots if name not in options}
     return {"kind": kind} | sizes | parts | options
@@ -77,25 +79,25 @@ def small(slot: str, kind: str, **options: Any) -> dict[str, Any]:
 
 def _usual(model: type[Part[Any]], name: str) -> dict[str, Any]:
     slot, usual = SLOT[model.slots[name]], model.model_fields[name]
-    default = {"kind": next(iter(MENU.parts[slot]))} if usual.is_required() else usual.default
+    default = {"kind": next(iter(MENU[slot].parts))} if usual.is_required() else usual.default
     return small(slot, **default)
 
 
 def choices(slot: str, kind: str, option: str) -> tuple[Any, ...]:
     """What an option may be, read from its annotation; nothing if there is no such option."""
-    found = MENU.parts[slot][kind].model_fields.get(option)
+    found = MENU[slot].parts[kind].model_fields.get(option)
     return get_args(found.annotation) if found is not None and get_origin(found.annotation) is Literal else ()
 
 
 def other_words(slot: str, kind: str, option: str) -> list[Any]:
     """What else an option may be."""
-    described = MENU.parts[slot][kind].model_fields[option]
+    described = MENU[slot].parts[kind].model_fields[option]
     return [choice for choice in choices(slot, kind, option) if choice != described.default and option != "kind"]
 
 
 def held(slot: str, kind: str, inner: str) -> list[str]:
     """The options of an entry that are filled from another slot."""
-    return [name for name, abstract in MENU.parts[slot][kind].slots.items() if SLOT[abstract] == inner]
+    return [name for name, abstract in MENU[slot].parts[kind].slots.items() if SLOT[abstract] == inner]
 
 
 def order(table: dict[str, Any]) -> Part[Any]:
@@ -135,7 +137,7 @@ class Case:
 def _refusal(case: Case) -> str | None:
     try:
         with unchecked():
-            order(shallow(case.table)).build()
+            shell(order(shallow(case.table)).build)
     except RecipeError as error:
         return str(error)
     return None
@@ -148,18 +150,36 @@ def shallow(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def every(cases: list[Case]) -> Any:
-    """Parametrize a test over the cases that can be made."""
+    """Parametrize a test over the cases that can be made; with REGARD_TESTS=fast over one for each choice."""
+    cases = fewest(cases) if os.environ.get("REGARD_TESTS") == "fast" else cases
     return pytest.mark.parametrize("case", [case for case in cases if case.refusal() is None], ids=str)
+
+
+def fewest(cases: list[Case]) -> list[Case]:
+    """Cases in which every choice of every slot stands at least once."""
+    chosen, seen = [], set[str]()
+    for case in cases:
+        new = chosen_in(case.table) - seen
+        if new and case.refusal() is None:
+            chosen.append(case)
+            seen |= new
+    return chosen
+
+
+def chosen_in(table: dict[str, Any], above: str = "") -> set[str]:
+    """The choices of a table: what stands in which slot, and the words of options."""
+    found = {f"{above}.{key}={value}" for key, value in table.items() if isinstance(value, str)}
+    return found.union(*(chosen_in(inner, key) for key, inner in table.items() if isinstance(inner, dict)))
 
 
 def variations(slot: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """An entry as it usually is, then with one of its parts or words changed at a time; also a part of a part."""
-    model = MENU.parts[slot][kind]
+    model = MENU[slot].parts[kind]
     usual = small(slot, kind)
     yield kind, usual
     for name, abstract in model.slots.items():
         inner = SLOT[abstract]
-        for other in MENU.parts[inner]:
+        for other in MENU[inner].parts:
             if other != usual[name]["kind"]:
                 yield f"{kind}-{name}.{other}", small(slot, kind, **{name: small(inner, other)})
             for within, parts in parts_inside(inner, other) if slot in STACKS else ():
@@ -174,8 +194,8 @@ def variations(slot: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def parts_inside(slot: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each of an entry's own parts changed in turn."""
     usual = small(slot, kind)
-    for name, abstract in MENU.parts[slot][kind].slots.items():
-        for other in MENU.parts[SLOT[abstract]]:
+    for name, abstract in MENU[slot].parts[kind].slots.items():
+        for other in MENU[SLOT[abstract]].parts:
             if other != usual[name]["kind"]:
                 yield f"{name}.{other}", {name: small(SLOT[abstract], other)}
 
@@ -183,7 +203,7 @@ def parts_inside(slot: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def others(slot: str, kind: str) -> dict[str, Any]:
     """Every number and every yes or no of an entry, all at another value at once."""
     found: dict[str, Any] = {}
-    for name, described in MENU.parts[slot][kind].model_fields.items():
+    for name, described in MENU[slot].parts[kind].model_fields.items():
         if described.annotation is bool:
             found[name] = not described.default
         elif name in OTHERS.get(slot, {}):
@@ -195,11 +215,11 @@ def others(slot: str, kind: str) -> dict[str, Any]:
 
 def _second(slot: str, kind: str) -> Iterator[dict[str, Any]]:
     """An entry with all its numbers changed and, in turn, each of its words and parts; kernels are walked elsewhere."""
-    words = [name for name in MENU.parts[slot][kind].model_fields if choices(slot, kind, name) and name != "kernel"]
+    words = [name for name in MENU[slot].parts[kind].model_fields if choices(slot, kind, name) and name != "kernel"]
     found = [{name: choice} for name in words for choice in other_words(slot, kind, name)]
-    for name, abstract in MENU.parts[slot][kind].slots.items():
+    for name, abstract in MENU[slot].parts[kind].slots.items():
         inner = SLOT[abstract]
-        for other in MENU.parts[inner]:
+        for other in MENU[inner].parts:
             found += [{name: part} for part in list(_second(inner, other)) or [small(inner, other)]]
     numbers = others(slot, kind)
     for words_changed in found or [{}] * bool(numbers):
@@ -212,9 +232,9 @@ def varied(stack: str, model: str) -> list[Case]:
     One part differs at a time, in all its numbers at once: nothing is crossed.
     """
     cases, name_of = [], "answerer" if (stack, model) == ("decoder", "seq2seq") else stack
-    for kind in MENU.parts[stack]:
-        for name, abstract in MENU.parts[stack][kind].slots.items():
-            for other in MENU.parts[SLOT[abstract]]:
+    for kind in MENU[stack].parts:
+        for name, abstract in MENU[stack].parts[kind].slots.items():
+            for other in MENU[SLOT[abstract]].parts:
                 for number, part in enumerate(_second(SLOT[abstract], other)):
                     table = small("model", model, **{stack: small(stack, kind, **{name: part})})
                     cases.append(Case(f"{name_of}-{kind}-{name}.{other}-other.{number}", table))
@@ -223,21 +243,21 @@ def varied(stack: str, model: str) -> list[Case]:
 
 def _words(slot: str, kind: str) -> Iterator[dict[str, Any]]:
     """Every combination of the options that are one word of several."""
-    names = [name for name in MENU.parts[slot][kind].model_fields if name != "kind" and choices(slot, kind, name)]
+    names = [name for name in MENU[slot].parts[kind].model_fields if name != "kind" and choices(slot, kind, name)]
     for picked in product(*(choices(slot, kind, name) for name in names)):
         yield dict(zip(names, picked, strict=True))
 
 
 def models() -> list[Case]:
     """Whole models with each of their parts and words changed in turn."""
-    return [Case(f"model-{name}", table) for kind in MENU.parts["model"] for name, table in variations("model", kind)]
+    return [Case(f"model-{name}", table) for kind in MENU["model"].parts for name, table in variations("model", kind)]
 
 
 def bodies() -> list[Case]:
     """Everything that turns an image into a vector."""
     return [
         Case(f"body-{name}", small("model", "image_classifier", body=table))
-        for kind in MENU.parts["body"]
+        for kind in MENU["body"].parts
         for name, table in variations("body", kind)
     ]
 
@@ -246,7 +266,7 @@ def encoders() -> list[Case]:
     """Every encoder with each of its parts changed in turn, in a model that writes."""
     return [
         Case(f"encoder-{name}", small("model", "seq2seq", encoder=table))
-        for kind in MENU.parts["encoder"]
+        for kind in MENU["encoder"].parts
         for name, table in variations("encoder", kind)
     ]
 
@@ -258,7 +278,7 @@ def decoders() -> list[Case]:
     """
     return [
         Case(f"decoder-{name}", small("model", "language_model", decoder=table, tie_embeddings="none"))
-        for kind in MENU.parts["decoder"]
+        for kind in MENU["decoder"].parts
         for name, table in variations("decoder", kind)
     ]
 
@@ -267,7 +287,7 @@ def answerers() -> list[Case]:
     """Every decoder with each of its parts changed in turn, behind an encoder."""
     return [
         Case(f"answerer-{name}", small("model", "seq2seq", decoder=table))
-        for kind in MENU.parts["decoder"]
+        for kind in MENU["decoder"].parts
         for name, table in variations("decoder", kind)
     ]
 
@@ -275,7 +295,7 @@ def answerers() -> list[Case]:
 def translators() -> list[Case]:
     """Every encoder, every decoder, every attention between them, in every order."""
     cases = []
-    for encoder, decoder, attention in product(*(MENU.parts[slot] for slot in ("encoder", "decoder", "attention"))):
+    for encoder, decoder, attention in product(*(MENU[slot].parts for slot in ("encoder", "decoder", "attention"))):
         looks = {name: small("attention", attention) for name in held("decoder", decoder, "attention")}
         for words in _words("decoder", decoder):
             name = "-".join([encoder, decoder, attention, *words.values()])
