@@ -113,7 +113,7 @@ def test_people_see_tables_and_machines_all_figures() -> None:
     told = str(found)
     for said in (
         "75.00 %",
-        "± 21.65: of these test images, not over trainings",
+        "± 21.65 standard error (test images; one training)",
         "recall",
         "precision",
         "predicted class",

@@ -17,7 +17,6 @@ from regard.pictures import picture_in
 from regard.tasks.classification.pictures import Mistake, draw_confusion, mistakes_sheet
 from regard.tasks.evaluation import Evaluation, Table
 
-ERROR_OF = "of these test images, not over trainings"
 TOP = 5  # classes that are named, of which one is to be right
 SHOWN = 12  # classes, and pairs of classes, that a table has
 WIDEST, DRAWN = 100, 1_000  # classes whose confusions are told to machines, and drawn
@@ -98,7 +97,7 @@ class ClassificationScores(Evaluation):
         speed = f"{self.images / max(self.seconds, 1e-9):,.0f} images/s"
         rows = [
             ("images", f"{self.images:,}", speed),
-            ("accuracy", f"{self.accuracy:.2f} %", f"standard error ± {self.error:.2f}: {ERROR_OF}"),
+            ("accuracy", f"{self.accuracy:.2f} %", f"± {self.error:.2f} standard error (test images; one training)"),
             *([("top-5 accuracy", f"{self.top5:.2f} %", "")] if len(self.classes) > TOP else []),
             ("loss", figure("loss", self.loss), ""),
             ("calibration error", f"{self.calibration_error:.2f} %", self._sure()),
