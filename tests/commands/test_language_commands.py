@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from spoken import Done, refused, regard
 
-from regard import InputError, evaluate, generate, open_run, score
+from regard import InputError, RecipeError, evaluate, generate, open_run, score
 from regard.run import Run
 
 TEXT = "\ufffd\n" + "".join(f"The fox number {n} says {n * n}: yes, no and perhaps.\n" for n in range(300))
@@ -186,7 +186,7 @@ def test_what_ends_a_text_is_not_shown_with_its_surprise_either(run: str) -> Non
 
 
 def test_every_line_is_scored_with_a_line(run: str) -> None:
-    likely, unlikely = "The fox number 7 says", "xqz qqq ÖÖÖ"
+    likely, unlikely = "The fox number 7 says", "syas 7 rebmun xof ehT"
     done = regard("score", run, given=f"{likely}\n\n{unlikely}\n".encode())
     rows = [line.split("\t") for line in done.lines]
     assert [row[3] for row in rows] == [likely, "", unlikely]
@@ -274,15 +274,28 @@ def test_characters_that_a_model_of_characters_has_never_seen_are_refused(run: s
     with pytest.raises(InputError, match=r"'\\x07'"):
         generate(run, "The\a")
     assert regard("generate", run, "", "-n", "3").code == 0
-    (seen,) = score(run, "한")  # in bytes: nothing is lost, and what has no sense has a likelihood all the same
-    assert len(seen.tokens) == len("한".encode())
-    assert "".join(token.text for token in seen.tokens) == "한"
+    refused(3, said.replace("the prompt", "text 1"), "score", run, "The 한 fox: öZ한")
+    with pytest.raises(InputError, match="text 2 has characters"):
+        score(run, ["The", "no 한"])
+    with pytest.raises(InputError, match=r"the text has characters .* '한'"):
+        score(run, "한")
 
 
 def test_what_cannot_be_is_said_in_a_line(run: str, tmp_path: Path) -> None:
     refused(3, "a prompt of 100 tokens, and the model takes in 32", "generate", run, "x" * 99)
     words = ["generate", run, "a", "--greedy", "--top-k", "3", "--seed", "1"]
     refused(2, "--greedy leaves nothing to chance: leave out --top-k, --seed", *words)
+    none = ["generate", run, "a", "--temperature", "0"]
+    refused(2, "--temperature 0 leaves nothing to chance: leave out --top-p, or", *none, "--top-p", "1.5")
+    refused(
+        2, "decoding.kind: said twice; leave this key out, or --temperature 0", *none, "--set", "decoding.kind=beam"
+    )
+    twice = ["--top-k", "3", "--set", "decoding.top_k=5"]
+    refused(2, "decoding.top_k: said twice; leave this key out, or --top-k", "generate", run, "a", *twice)
+    refused(2, "--draft-tokens: nobody guesses; say --draft RUN too", "generate", run, "a", "--draft-tokens", "3")
+    refused(2, "--draft-tokens: wanted a whole number from 0 to 64, given 65", *words[:3], "--draft-tokens", "65")
+    with pytest.raises(RecipeError, match="draft_tokens: nobody guesses; say draft=RUN too"):
+        generate(run, "a", draft_tokens=3)
     refused(3, "an empty text ends nothing; leave out --stop ''", "generate", run, "a", "--stop", ".", "--stop", "")
     with pytest.raises(InputError, match="an empty text ends nothing; leave out '' in stop="):
         generate(run, "a", stop=[".", ""])
@@ -339,7 +352,7 @@ def test_a_draft_guesses_and_greedy_text_stays(run: str, tmp_path: Path) -> None
     assert "The fox" + found.text + "\n" == plain.out
     assert found.drafted is not None
     assert found.drafted.accepted == found.drafted.proposed
-    with pytest.raises(InputError, match="draft_tokens: wanted a whole number from 0"):
+    with pytest.raises(RecipeError, match="draft_tokens: wanted a whole number from 0 to 64"):
         generate(trained, "a", draft=trained, draft_tokens=-1)
 
 

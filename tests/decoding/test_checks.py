@@ -59,6 +59,13 @@ def test_sizes_are_refused_to_both_kinds_of_user(beam: int, n_best: int) -> None
             beam_keys({}, beam)
 
 
+def test_a_beam_of_one_keeps_what_greedy_search_was_told() -> None:
+    with unchecked():
+        search = resized(Greedy(repetition_penalty=1.5, min_length=2), 1)
+    assert str(search) == "greedy, repetition_penalty 1.5, min_length 2"
+    assert beam_keys({"repetition_penalty": 1.5, "length_penalty": 2.0}, 1)[1:] == ["decoding.repetition_penalty=1.5"]
+
+
 def test_a_beam_whose_scores_fill_the_memory_is_refused_with_what_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "memory_here", lambda: 2 * 100 * checks.COPIES * 4 * VOCABULARY)
     monkeypatch.setattr(checks, "LITTLE", 0)

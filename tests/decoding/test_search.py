@@ -12,9 +12,11 @@ from chances import (
     LONGEST,
     PAD,
     VOCABULARY,
+    WORDS,
     Table,
     asked,
     few,
+    language_model,
     lines,
     lines_of,
     log_prob,
@@ -32,8 +34,11 @@ from torch import nn
 
 from regard.decoding.beam import Beam
 from regard.decoding.choice import Choice, forbid
+from regard.decoding.engine import Engine
+from regard.decoding.request import Request
 from regard.decoding.sample import Greedy, Sample
 from regard.decoding.search import BLANK, Search
+from regard.errors import NoNumbersError
 
 Make = Callable[..., Search]
 SEARCHES: dict[str, Make] = {
@@ -273,3 +278,18 @@ def test_columns_are_words_and_words_columns() -> None:
     without = Choice(nn.Linear(4, WIDE), {END, 7}, {PAD}, torch.tensor([3, 5]))  # what ends a text is always listed
     assert without.words.tolist() == [END, 3, 5, 7]
     assert (without.stops.tolist(), without.forbidden.tolist()) == ([0, 3], [])
+
+
+@every
+def test_a_text_ends_where_all_else_was_said(make: Make) -> None:
+    """Fewer words than tokens that must be written, and none may come twice; where nothing can end, that is said."""
+    search = make(no_repeat_ngram_size=1, min_length=20)
+    prompts = [Request([BEGIN, 3 + number], None, 30) for number in range(3)]
+    with unchecked():
+        for best, *_ in write(language_model(), search, prompts):
+            assert best.ended
+            assert isfinite(best.log_prob)
+            assert sorted(best.tokens) == [*range(END + 1, WORDS)]
+        engine = Engine(language_model(), search, stop_tokens=(), forbidden=(PAD, BEGIN))
+        with pytest.raises(NoNumbersError, match=r"lower decoding\.no_repeat_ngram_size"):
+            engine.write(prompts)

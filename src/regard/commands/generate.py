@@ -34,7 +34,7 @@ def generate(
     ] = None,
     top_k: Annotated[int | None, typer.Option(min=0, help="Draw among so many likeliest tokens; 0 is all.")] = None,
     top_p: Annotated[
-        float | None, typer.Option(help="Draw among the likeliest that have this chance together, up to 1.")
+        float | None, typer.Option(help="Draw among the likeliest that have this chance together, above 0 up to 1.")
     ] = None,
     min_p: Annotated[
         float | None, typer.Option(help="Draw among those with this share of the likeliest one's chance.")
@@ -63,7 +63,7 @@ def generate(
         ),
     ] = None,
     draft_tokens: Annotated[
-        int, typer.Option(min=0, max=64, help="Tokens that the draft guesses at a time; 0 adapts to what stands.")
+        int, typer.Option(help="Tokens that the draft guesses at a time; 0 adapts to what stands.")
     ] = 0,
     set_: Set = None,
     echo: Annotated[bool, typer.Option("--echo/--no-echo", help="Show the prompt before what follows.")] = True,
@@ -89,9 +89,10 @@ def generate(
     from regard.commands.warned import Warned
     from regard.commands.writer import Manner, Writer
     from regard.tasks.language.writing import check_stops
-    from regard.verbs import drafted, generator_of, opened, sampling_keys
+    from regard.verbs import check_draft, drafted, generator_of, opened, sampling_keys
 
     check_stops(stop or ())
+    check_draft(draft is not None, draft_tokens)
     asked = asked_prompts(prompt or [], file or [], whole)
     stops, system = tuple(utf8(each, "--stop") for each in stop or ()), utf8(system, "--system")
     chosen = {
@@ -103,7 +104,7 @@ def generate(
         "seed": seed,
     }
     with Shown(quiet) as heard:
-        keys = [*sampling_keys(greedy, **chosen), *(set_ or ())]
+        keys = [*sampling_keys(greedy, set_ or (), **chosen), *(set_ or ())]
         generator = generator_of(opened(run, *keys, device=device, int8=int8, listener=heard))
         if draft is not None:
             generator = drafted(generator, draft, draft_tokens, device, heard)

@@ -54,7 +54,9 @@ def score(
                 for told, why in ((asked.refused, f"not scored: {asked.refused}"), (asked.damaged, DAMAGED)):
                     if told:
                         warned.of(why, asked.place)
-            found = dict(scorer.score(["" if one.refused else one.text for one in some]))
+            texts = ["" if one.refused else one.text for one in some]
+            scorer.check(texts, done + 1)
+            found = dict(scorer.score(texts))
             heard.clear()
             for number in range(len(some)):
                 plainly(_line(found[number], json))

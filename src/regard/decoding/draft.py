@@ -11,7 +11,7 @@ from regard.decoding.choice import Choice
 from regard.decoding.compiled.steps import CompiledSteps
 from regard.decoding.reading import next_logits
 from regard.decoding.sample import OneByOne, fallen
-from regard.decoding.search import BLANK, Active, Running
+from regard.decoding.search import Active, beginnings
 from regard.errors import FailedError
 from regard.model.assembly import Writer
 from regard.model.memory import Mark
@@ -90,17 +90,6 @@ class Guesser:
             assert mark is not None
             self._memory.back(mark)
             self._read -= len(self._marks) - read
-
-
-def beginnings(active: Active, written: Int[Tensor, "T"], more: list[int]) -> Running:
-    """A text before each of some more tokens, and behind them all: a row each."""
-    count = len(more)
-    running = Running([active] * (count + 1), written.device, 1)
-    line = torch.cat([written, written.new_tensor(more)])
-    lines = [F.pad(line[: len(written) + n], (count - n, 0), value=BLANK) for n in range(count + 1)]
-    running.written = torch.stack(lines)
-    running.age = torch.arange(len(written), len(line) + 1, device=written.device)
-    return running
 
 
 def uniform(active: Active, count: int, device: torch.device) -> Float[Tensor, "n"]:

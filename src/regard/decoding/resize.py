@@ -5,12 +5,13 @@ from typing import Any
 
 from regard.decoding.beam import Beam
 from regard.decoding.checks import MOST_HYPOTHESES, whole
-from regard.decoding.sample import Greedy
+from regard.decoding.sample import Greedy, OneByOne
 from regard.decoding.search import Search
 from regard.errors import InputError
 
 USUAL = 5
 SHARED = ("min_length", "no_repeat_ngram_size")
+ALONE, BESIDE = "repetition_penalty", "length_penalty"  # what greedy search has besides, and a beam
 
 
 def resized(search: Search, beam: int, n_best: int = 1) -> Search:
@@ -21,7 +22,11 @@ def resized(search: Search, beam: int, n_best: int = 1) -> Search:
     now = search.beam_size if isinstance(search, Beam) else USUAL
     size = max(beam or now, n_best)
     if size == 1:
-        return Greedy(min_length=search.min_length, no_repeat_ngram_size=search.no_repeat_ngram_size)
+        return Greedy(
+            repetition_penalty=search.repetition_penalty if isinstance(search, OneByOne) else 1.0,
+            min_length=search.min_length,
+            no_repeat_ngram_size=search.no_repeat_ngram_size,
+        )
     return Beam(
         beam_size=size,
         length_penalty=search.length_penalty if isinstance(search, Beam) else 1.0,
@@ -57,5 +62,5 @@ def beam_keys(decoding: Mapping[str, Any], beam: int) -> list[str]:
     keys = ["decoding.kind=greedy"]
     if beam > 1:
         keys = ["decoding.kind=beam", f"decoding.beam_size={beam}", "decoding.n_best=1"]
-    stays = SHARED if beam == 1 else (*SHARED, "length_penalty")
+    stays = (*SHARED, ALONE if beam == 1 else BESIDE)
     return keys + [f"decoding.{key}={decoding[key]}" for key in stays if key in decoding]

@@ -1,7 +1,7 @@
 """The contract of all ways to write: one step after another, for rows that need not be of one age."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import compress
@@ -19,6 +19,7 @@ from regard.decoding.prefixes import Prefix
 from regard.decoding.request import Event, Hypothesis, Request
 from regard.errors import NoNumbersError
 
+AT_ONCE = 64  # tokens of a text that are scored at a time
 BLANK = -1  # before a row's own tokens, where others have written more
 
 
@@ -80,6 +81,17 @@ class Running:
         return int(self.age.max()) if len(self.age) else 0
 
 
+def beginnings(active: Active, written: Int[Tensor, "T"], more: list[int]) -> Running:
+    """A text before each of some more tokens, and behind them all: a row each."""
+    count = len(more)
+    running = Running([active] * (count + 1), written.device, 1)
+    line = torch.cat([written, written.new_tensor(more)])
+    lines = [F.pad(line[: len(written) + n], (count - n, 0), value=BLANK) for n in range(count + 1)]
+    running.written = torch.stack(lines)
+    running.age = torch.arange(len(written), len(line) + 1, device=written.device)
+    return running
+
+
 class NextTokens(NamedTuple):
     """What a step came to: the next token of every row that goes on, and from which row; None: each from itself."""
 
@@ -121,6 +133,19 @@ class Search(ABC):
         forbid(logits, running.written, running.early(self.min_length), choice, self.no_repeat_ngram_size)
         return self.choose(running, logits, choice)
 
+    def log_probs(
+        self, active: Active, tokens: list[int], states: Float[Tensor, "N D"], choice: Choice
+    ) -> Iterator[float]:
+        """log P of every token of a text given the states before them, of what was not forbidden there."""
+        line = torch.tensor(tokens, device=states.device)
+        for first in range(0, len(tokens), AT_ONCE):
+            some = line[first : first + AT_ONCE]
+            running = beginnings(active, line[:first], some[:-1].tolist())
+            logits: Tensor = choice.head(states[first : first + AT_ONCE])
+            forbid(logits, running.written, running.early(self.min_length), choice, self.no_repeat_ngram_size)
+            columns, _ = choice.columns(some)
+            yield from logits.log_softmax(-1).gather(1, columns[:, None])[:, 0].tolist()
+
     def beams(self, running: Running, choice: Choice) -> Beams | None:
         """How it stands, for whoever can take several steps at once; None: they have to be taken one by one."""
         return None
@@ -138,5 +163,5 @@ def not_numbers() -> NoNumbersError:
     """What is said when there is nothing to choose between: no number among the scores, or all forbidden."""
     return NoNumbersError(
         "no token can be chosen: the model's scores are not numbers (NaN, its weights are damaged), "
-        "or every token is forbidden"
+        "or every token is forbidden: lower decoding.no_repeat_ngram_size or decoding.min_length"
     )

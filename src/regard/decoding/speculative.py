@@ -13,12 +13,12 @@ from torch import Tensor
 from regard.decoding.checks import check_tokens
 from regard.decoding.choice import Choice
 from regard.decoding.compiled.steps import CompiledSteps
-from regard.decoding.draft import Draft, Guesser, beginnings, uniform
+from regard.decoding.draft import Draft, Guesser, uniform
 from regard.decoding.job import Job, Line
 from regard.decoding.reading import all_logits, read
 from regard.decoding.request import Drafted, Event, Finished, Hypothesis, Token
 from regard.decoding.sample import OneByOne, fallen
-from regard.decoding.search import Active, Search, not_numbers
+from regard.decoding.search import Active, Search, beginnings, not_numbers
 from regard.errors import InputError
 from regard.model.memory import Memory
 

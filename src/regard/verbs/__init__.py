@@ -3,7 +3,7 @@
 from regard.verbs.evaluation import compare, evaluate
 from regard.verbs.given import checked, named
 from regard.verbs.images import classifier_of, classify, restore, restorer_of
-from regard.verbs.language import drafted, generate, generator_of, sampling_keys, score
+from regard.verbs.language import check_draft, drafted, generate, generator_of, sampling_keys, score
 from regard.verbs.looking import look
 from regard.verbs.runs import RunLike, check_one_task, check_verb, opened
 from regard.verbs.translation import align, split_keys, translate, translator_of
@@ -11,6 +11,7 @@ from regard.verbs.translation import align, split_keys, translate, translator_of
 __all__ = [
     "RunLike",
     "align",
+    "check_draft",
     "check_one_task",
     "check_verb",
     "checked",

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from regard.decoding.checks import whole
 from regard.decoding.compiled.machine_code import wanted
 from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
 from regard.recipe.override import Override
+from regard.recipe.read import keys
 from regard.tasks.language.generator import TextGenerator
 from regard.tasks.language.scorer import ScoredText, Scorer
 from regard.tasks.language.writing import Generated
@@ -13,6 +15,7 @@ from regard.trained import Trained
 from regard.verbs.given import checked, named
 from regard.verbs.runs import RunLike, answerer_of, opened
 
+MOST_GUESSED = 64  # tokens at a time
 MOST_SAMPLES = 4096  # of one prompt, as many as `regard generate` takes
 
 
@@ -34,7 +37,7 @@ def generate(
     rows = checked(prompts)
     _check_number("tokens", tokens, 1)
     _check_number("samples", samples, 1, MOST_SAMPLES)
-    _check_number("draft_tokens", draft_tokens, 0)
+    check_draft(draft is not None, draft_tokens)
     generator = generator_of(opened(run, *overrides, device=device, int8=int8, listener=listener))
     if draft is not None:
         generator = drafted(generator, draft, draft_tokens, device, listener)
@@ -50,6 +53,20 @@ def _check_number(name: str, value: object, least: int, most: int | None = None)
     if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
         wanted = f"from {least}" + ("" if most is None else f" to {most:,}")
         raise InputError(f"{name}: wanted a whole number {wanted}, given {named(value)}")
+
+
+def check_draft(wanted: bool, tokens: int) -> None:
+    """Refuse a number of guesses that cannot be, or that nobody makes."""
+    try:
+        whole("", tokens, 0, MOST_GUESSED)
+    except ValueError as error:
+        raise RecipeError("", call=f"draft_tokens{error}", flag=f"--draft-tokens{error}") from error
+    if tokens and not wanted:
+        raise RecipeError(
+            "",
+            call="draft_tokens: nobody guesses; say draft=RUN too, or leave this out",
+            flag="--draft-tokens: nobody guesses; say --draft RUN too, or leave this out",
+        )
 
 
 def drafted(
@@ -75,6 +92,7 @@ def score(
     """How likely texts are to a trained language model: log P of each, token by token."""
     rows = checked(texts)
     scorer = Scorer(generator_of(opened(run, device=device, int8=int8, listener=listener)), ended)
+    scorer.check(rows, several=len(rows) > 1)
     found: dict[int, ScoredText] = {}
     for number, one in scorer.score(rows):
         found[number] = one
@@ -82,16 +100,34 @@ def score(
     return [found[number] for number in range(len(rows))]
 
 
-def sampling_keys(greedy: bool, **chosen: int | float | None) -> list[str]:
-    """What words about chance ask of a recipe's decoding; a temperature of 0 is no chance at all."""
+def sampling_keys(greedy: bool, overrides: Sequence[Override] = (), **chosen: int | float | None) -> list[str]:
+    """What words about chance ask of a recipe's decoding; a temperature of 0 is no chance at all.
+
+    Nothing that is said is passed over: what would have no effect beside the rest, or is also said by a key, is
+    refused. Which values an option may have is for the recipe to say.
+    """
     said = {name: value for name, value in chosen.items() if value is not None}
-    if greedy or said.get("temperature") == 0:
-        kept = {name: value for name, value in said.items() if name == "repetition_penalty"}
-        if greedy and len(said) > len(kept):
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in said if name not in kept)
-            raise RecipeError(f"--greedy leaves nothing to chance: leave out {flags}, or --greedy")
-        return ["decoding.kind=greedy", *(f"decoding.{name}={value}" for name, value in kept.items())]
-    return ["decoding.kind=sample", *(f"decoding.{name}={value}" for name, value in said.items())] if said else []
+    if not said and not greedy:
+        return []
+    certain = greedy or said.get("temperature") == 0
+    if certain:
+        word, kept = ("--greedy", ()) if greedy else ("--temperature 0", ("temperature",))
+        idle = [name for name in said if name not in ("repetition_penalty", *kept)]
+        if idle:
+            raise RecipeError(f"{word} leaves nothing to chance: leave out {', '.join(map(_flag, idle))}, or {word}")
+        said = {name: value for name, value in said.items() if name not in kept}
+    other = set(keys(overrides))
+    for name in said:
+        if f"decoding.{name}" in other:
+            raise RecipeError(f"decoding.{name}: said twice; leave this key out, or {_flag(name)}")
+    if certain and "decoding.kind" in other:
+        raise RecipeError(f"decoding.kind: said twice; leave this key out, or {word}")
+    kind = "greedy" if certain else "sample"
+    return [f"decoding.kind={kind}", *(f"decoding.{name}={value}" for name, value in said.items())]
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def generator_of(run: RunLike) -> TextGenerator:

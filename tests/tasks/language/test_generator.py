@@ -81,6 +81,19 @@ def test_it_writes_what_the_whole_text_read_anew_would(generator: TextGenerator)
         assert one.prompt + one.text == whole
 
 
+@pytest.mark.parametrize("how", [{}, {"min_length": 6}, {"no_repeat_ngram_size": 1}], ids=str)
+def test_a_beam_of_one_is_greedy_search(generator: TextGenerator, how: dict[str, int]) -> None:
+    """The same tokens and chances of them, though a beam's are told late."""
+    greedy, beam = (
+        searching(generator, search).generate(PROMPTS, 8) for search in (Greedy(**how), Beam(beam_size=1, **how))
+    )
+    assert any(one.tokens for one in greedy)
+    for one, other in zip(greedy, beam, strict=True):
+        assert (one.text, one.why) == (other.text, other.why)
+        told = [token.log_prob for token in one.tokens]
+        assert told == pytest.approx([token.log_prob for token in other.tokens], abs=1e-4)
+
+
 def test_company_does_not_matter(generator: TextGenerator) -> None:
     drawn = searching(generator, Sample(seed=3))
     together = drawn.generate(PROMPTS, 8, samples=2)
@@ -266,7 +279,9 @@ def test_a_beam_search_writes_in_the_end(generator: TextGenerator) -> None:
         assert one.text == chunks.get(place, "")
         ids = torch.tensor([[*generator.encode(prompt), *best.tokens]])
         with torch.no_grad():
-            said = generator.model(ids[:, :-1])[0].log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0]
+            logits = generator.model(ids[:, :-1])[0]
+        logits[:, beam._never()] = -torch.inf
+        said = logits.log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0]
         wanted = said[len(said) - len(best.tokens) :].tolist()
         assert [token.log_prob for token in one.tokens] == pytest.approx(wanted, abs=1e-4)
 

@@ -8,19 +8,19 @@ import torch
 
 from regard.datasets.chat import encode_chat
 from regard.datasets.tokenizer import Tokenizer
+from regard.decoding.choice import Choice
 from regard.decoding.draft import Draft
 from regard.decoding.engine import Engine
 from regard.decoding.job import StoppedError
 from regard.decoding.request import Finished, Hypothesis, Request, Token
 from regard.decoding.sample import OneByOne, Sample
-from regard.decoding.search import Search
+from regard.decoding.search import Active, Search
 from regard.decoding.speculative import check_search
 from regard.errors import InputError
 from regard.model.assembly import LanguageModel
 from regard.model.mask import Mask
 from regard.model.mode import evaluating
 from regard.tasks.language.facts import Facts
-from regard.tasks.language.loss import label_surprises
 from regard.tasks.language.writing import Chat, Chunk, Generated, Text, check_stops
 
 ROWS = 320
@@ -124,7 +124,7 @@ class TextGenerator:
         ]
         for text in texts:
             number = first + text.place // samples + 1 if first or len(prompts) > 1 else None
-            self._check_seen(text, number)
+            self.check_seen(text.prompt, text.ids, "prompt", number)
             if not slide:
                 text.check(self.room, number)
         return self._written(texts, first * samples, slide, stopped)
@@ -150,15 +150,15 @@ class TextGenerator:
         unknown = range(len(self.tokenizer), int(self.model.head.out_features))
         return [*sorted(self.tokenizer.special - set(self.facts.stops)), *unknown]
 
-    def _check_seen(self, text: Text, number: int | None) -> None:
-        """Refuse characters of which a model of characters has never seen one."""
+    def check_seen(self, text: str, ids: Sequence[int], called: str, number: int | None = None) -> None:
+        """Refuse characters of which a model of characters has never seen one; texts are told by number if several."""
         unseen = frozenset(self.facts.unseen)
-        if unseen.isdisjoint(text.ids):
+        if unseen.isdisjoint(ids):
             return
-        letters = list(dict.fromkeys(text.prompt))
+        letters = list(dict.fromkeys(text))
         spelt = zip(letters, self.tokenizer.encode(letters), strict=True)
         unknown = [repr(letter) for letter, ids in spelt if not unseen.isdisjoint(ids)]
-        which = "the prompt" if number is None else f"prompt {number:,}"
+        which = f"the {called}" if number is None else f"{called} {number:,}"
         raise InputError(
             f"{which} has characters that were nowhere in the texts this model has learnt from: "
             f"{', '.join(unknown[:FIRST])}{' …' if len(unknown) > FIRST else ''}; leave them out"
@@ -203,8 +203,8 @@ class TextGenerator:
         if isinstance(self.search, OneByOne) or not found.tokens:
             return []
         row = torch.tensor([[*text.ids, *found.tokens]], device=next(self.model.parameters()).device)
-        costs = label_surprises(self.model, self.model.states(row[:, :-1], Mask()), row[:, 1:])[0].tolist()
-        return [
-            Token(text.place, token, -cost)
-            for token, cost in zip(found.tokens, costs[-len(found.tokens) :], strict=True)
-        ]
+        states = self.model.states(row[:, :-1], Mask())[0, -len(found.tokens) :]
+        choice = Choice(self.model.head, self.facts.stops, self._never())
+        active = Active(text.place, Request(list(text.ids), None, len(found.tokens)), len(found.tokens))
+        told = zip(found.tokens, self.search.log_probs(active, found.tokens, states, choice), strict=True)
+        return [Token(text.place, token, log_prob) for token, log_prob in told]

@@ -93,6 +93,11 @@ class Scorer:
                         self._scored(texts[part.text], rows[part.text][1:], [held[n] for n in range(len(held))]),
                     )
 
+    def check(self, texts: Sequence[str], first: int = 1, several: bool = True) -> None:
+        """Refuse what a prompt must not have either; `first` is the number of the first of several texts."""
+        for number, text in enumerate(texts if self.generator.facts.unseen else (), first):
+            self.generator.check_seen(text, self._ids(text), "text", number if several else None)
+
     def _ids(self, text: str) -> list[int]:
         ids = [self.generator.facts.begin, *self.generator.tokenizer.encode([text])[0]]
         return [*ids, self.generator.facts.end] if self.ended else ids
