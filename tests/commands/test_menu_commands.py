@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from spoken import refused, regard
 
-from regard.commands import menu_cards
+from regard.commands import menu_cards, menu_search
 from regard.commands.generated import generated
 from regard.recipe.cards import Cards
 from regard.recipe.prose import paragraphs, without_places
@@ -120,3 +120,59 @@ def test_an_option_more_changes_the_digest() -> None:
 )
 def test_places_in_notes_are_left_out(said: str, shown: str) -> None:
     assert without_places(said) == shown
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "key"),
+    [
+        ("rope", "positions rotary", "model.decoder.positions.kind=rotary"),
+        ("rotary", "positions rotary", "model.decoder.positions.kind=rotary"),
+        ("window", "pattern window", "model.decoder.pattern.kind=window"),
+        ("lstm", "cell lstm", "model.encoder.cell.kind=lstm"),
+        ("swiglu", "mlp swiglu", "model.decoder.mlp.kind=swiglu"),
+        ("MoE", "mlp experts", "model.decoder.mlp.kind=experts"),
+        ("bottleneck", "decoder recurrent: context", "model.decoder.context=start"),
+        ("clipping", "training loop: max_grad_norm", "training.max_grad_norm=1"),
+        ("dropout", "encoder transformer: dropout", "model.encoder.dropout=0"),
+        ("linear attention", "attention linear", "model.decoder.attention.kind=linear"),
+        ("lr", "optimizer adamw: learning_rate", "training.optimizer.learning_rate=0.001"),
+    ],
+)
+def test_any_word_is_looked_for_and_answered_with_how_it_is_set(word: str, name: str, key: str) -> None:
+    hits = {hit["name"]: hit for hit in json.loads(regard("menu", *word.split(), "--json").out)}
+    assert key in hits[name]["set"]
+    shown = regard("menu", *word.split())
+    assert shown.lines[0] == next(iter(hits))
+    assert max(map(len, shown.lines)) <= 80
+
+
+def test_every_word_from_elsewhere_leads_to_something_on_the_menu() -> None:
+    cards = Cards.of(MENU)
+    names = {f"{slot.name} {kind.kind}" for slot in cards.slots for kind in slot.kinds}
+    names |= {
+        f"{slot.name} {kind.kind} {option.name}"
+        for slot in cards.slots
+        for kind in slot.kinds
+        for option in kind.options
+    }
+    assert menu_search.WORDS.keys() <= names
+    for words in menu_search.WORDS.values():
+        for word in words.split():
+            assert menu_search.search(cards, word)[0].rank == 0
+
+
+def test_every_key_that_is_shown_can_be_set() -> None:
+    """In some recipe: the sections are those of recipes, and the rest of the key is an option below."""
+    sections = {
+        "task",
+        "model",
+        "training",
+        "from",
+        *(name for task in MENU.parts["task"].values() for name in task.slots),
+    }
+    cards = Cards.of(MENU)
+    for slot in cards.slots:
+        for kind in slot.kinds:
+            for hit in menu_search.search(cards, kind.kind):
+                assert {key.partition(".")[0] for key in hit.set} <= sections, hit
+    refused(2, "lstn: no such slot; did you mean 'lstm'?", "menu", "lstn")

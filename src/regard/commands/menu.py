@@ -12,6 +12,7 @@ from regard.commands.show import as_json, columns, console, line
 from regard.errors import RecipeError
 
 if TYPE_CHECKING:
+    from regard.commands.menu_search import Hit
     from regard.recipe.cards import Cards, KindCard, SlotCard
     from regard.recipe.options import Option
 
@@ -19,7 +20,12 @@ MUST = "must be said"
 
 
 def menu(
-    slot: Annotated[str, typer.Argument(help="One slot in full, such as attention.", autocompletion=slots)] = "",
+    slot: Annotated[
+        str,
+        typer.Argument(
+            help="One slot in full, such as attention; or any word to look for: rope.", autocompletion=slots
+        ),
+    ] = "",
     kind: Annotated[str, typer.Argument(help="One of its choices, such as multihead.", autocompletion=kinds)] = "",
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     schema: Annotated[bool, typer.Option("--schema", help="JSON schema of a whole recipe, for editors.")] = False,
@@ -32,6 +38,8 @@ def menu(
     found = cards()
     if not slot:
         return as_json(found.table()) if json else _whole(found)
+    if hits := _searched(found, slot, kind):
+        return as_json([asdict(hit) for hit in hits]) if json else _hits(hits)
     chosen = _slots(found, slot)
     if kind:
         chosen = [_with_kind(chosen, slot, kind)]
@@ -54,12 +62,36 @@ def _schema(slot: str) -> None:
     as_json(recipe_schema(MENU))
 
 
+def _searched(cards: "Cards", slot: str, kind: str) -> "list[Hit]":
+    """Where words are found that are no slot, and no slip in the name of one."""
+    from regard.commands.menu_search import search
+
+    if slot in cards.other_names or slot in {one.name for one in cards.slots}:
+        return []
+    return search(cards, f"{slot} {kind}")
+
+
+def _hits(hits: "list[Hit]") -> None:
+    from regard.commands.menu_search import KEYS, MOST
+
+    for hit in hits[:MOST]:
+        console.print(Text(hit.name, "bold cyan"))
+        console.print(Padding(Text(hit.about), (0, 0, 0, 4)))
+        more = ["…"] if len(hit.set) > KEYS else []
+        console.print(Padding(Text("  ".join([*hit.set[:KEYS], *more]), "bold"), (0, 0, 0, 4)))
+    if len(hits) > MOST:
+        line(f"and {len(hits) - MOST} more: ", ", ".join(hit.name for hit in hits[MOST:]), style="dim")
+    first = hits[0].name.partition(":")[0]
+    line("All of the first: ", (f"regard menu {first}", "bold"))
+
+
 def _slots(cards: "Cards", name: str) -> "list[SlotCard]":
     """By its own name, or by a key that chooses from it: for one task from this slot, for another from that."""
     slots = {slot.name: slot for slot in cards.slots}
     known = [name] if name in slots else cards.other_names.get(name, [])
     if not known:
-        close = _nearest(name, [*slots, *cards.other_names])
+        names = [kind.kind for slot in cards.slots for kind in slot.kinds]
+        close = _nearest(name, [*slots, *cards.other_names]) or _nearest(name, names)
         raise RecipeError(f"{name}: no such slot{close}\nthe slots are {', '.join(slots)}")
     return [slots[one] for one in known]
 
