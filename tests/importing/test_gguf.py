@@ -1,5 +1,6 @@
 """GGUF files: the same logits as the model they were made from, in as many bits as they have."""
 
+import os
 import sys
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ from written import gguf, put_gguf, rounded
 
 from regard.errors import InputError
 from regard.importing import read_model
+from regard.importing.gguf import head, model
 from regard.importing.gguf.config import read_values
 from regard.importing.gguf.head import Entry
 from regard.importing.gguf.kinds import KINDS, numbers
@@ -125,4 +127,23 @@ def test_what_cannot_be_expressed_is_refused_by_name(key: str, tmp_path: Path) -
     value, said = WRONG[key]
     path = put_gguf(tmp_path / "a.gguf", stranger("llama"), **{key: value})
     with pytest.raises(InputError, match=said):
+        read_model(path)
+
+
+@pytest.mark.parametrize("left", [100, -100])
+def test_a_file_that_becomes_shorter_while_it_is_read_is_refused(
+    left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one that is mapped the process would end."""
+    path = put_gguf(tmp_path / "small.gguf", stranger("llama"))
+    read, many = model.read_speech, path.stat().st_size
+
+    def cut(*words: object) -> object:
+        found = read(*words)  # type: ignore[arg-type]
+        os.truncate(path, left % many)
+        return found
+
+    monkeypatch.setattr(model, "read_speech", cut)
+    monkeypatch.setattr(head, "BLOCK", 1)
+    with pytest.raises(InputError, match=r"small\.gguf: cannot be read: it became shorter while it was read$"):
         read_model(path)

@@ -7,8 +7,7 @@ itself trusts them. Tensors stand one behind another in their order, aligned, as
 import struct
 from dataclasses import dataclass
 from math import prod
-from mmap import mmap
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -18,6 +17,7 @@ MAGIC, VERSIONS = b"GGUF", (2, 3)
 MOST_KEYS, MOST_TENSORS, MOST_ITEMS, MOST_AXES = 10_000, 100_000, 2**22, 4
 LONGEST_NAME, LONGEST_TEXT, LONGEST_HEAD = 1024, 2**22, 2**28
 LARGEST = 2**40
+BLOCK = 2**20
 TEXT, ARRAY, TRUTH = 8, 9, 7
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", TRUTH: "B", 10: "Q", 11: "q", 12: "d"}
 
@@ -40,7 +40,28 @@ class Head:
     tensors: dict[str, Entry]
 
 
-def read_head(held: mmap | bytes) -> Head:
+class Content:
+    """The bytes of an open file, read where they are asked for: one that is mapped and cut off ends the process."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._size = file, file.seek(0, 2)
+        self._begin, self._block = 0, b""
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        begin, end = part.start, part.stop
+        if not self._begin <= begin <= end <= self._begin + len(self._block):
+            self._file.seek(begin)
+            self._begin, self._block = begin, self._file.read(max(BLOCK, end - begin))
+        found = self._block[begin - self._begin : end - self._begin]
+        if len(found) < end - begin:
+            raise ValueError("it became shorter while it was read")
+        return found
+
+
+def read_head(held: Content | bytes) -> Head:
     """The head of a file; a ValueError for what no file holds."""
     reader = _Reader(held)
     if reader.take(4) != MAGIC:
@@ -72,7 +93,7 @@ def read_head(held: mmap | bytes) -> Head:
 class _Reader:
     """Reads on from where it is, never past the end."""
 
-    def __init__(self, held: mmap | bytes) -> None:
+    def __init__(self, held: Content | bytes) -> None:
         self.held, self.place, self.items = held, 0, MOST_ITEMS
         self.total = min(len(held), LONGEST_HEAD)
 
