@@ -146,6 +146,14 @@ def test_archives_name_no_more_than_can_be_held(
     assert len(list(kind(Path(path)).entries())) == 20
 
 
+def test_a_list_that_says_it_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = zipped(tmp_path / "many", classes("a", "b", count=10))
+    monkeypatch.setattr("regard.datasets.images.sources.MOST_NAMES", 19)
+    monkeypatch.setattr(zips, "_line", lambda file, place: pytest.fail("it was read"))
+    with pytest.raises(InputError, match=r"many: more than 19 names in it"):
+        list(Zip(Path(path)).entries())
+
+
 def test_names_are_not_held_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = classes("a", "b", count=3) | {f"a/{'x' * 5000}.png": image(9), f"{'y' * 3000}.txt": b""}
     path, report = tarred(tmp_path / "x.tar", files, folders=("z" * 2000,)), Report()

@@ -52,7 +52,8 @@ class Zip(Source):
 
     def entries(self) -> Iterator[Entry]:
         with self._open() as file:
-            place, end, _ = _directory(file)
+            place, end, _, count = _directory(file)
+            self.counted(count)  # so many are refused before they are read; a list may still be longer than it says
             number = packed = unpacked = 0
             while place < end:
                 number += 1
@@ -91,8 +92,8 @@ class Zip(Source):
                 raise InputError(f"{self.path}: cannot be read as a zip archive: {error}") from error
 
 
-def _directory(file: BinaryIO) -> tuple[int, int, int]:
-    """Where the list begins and ends, and how many bytes stand before the archive itself."""
+def _directory(file: BinaryIO) -> tuple[int, int, int, int]:
+    """Where the list begins and ends, how many bytes stand before the archive itself, and how many lines it has."""
     total = file.seek(0, 2)
     tail = min(total, END.size + LONGEST_COMMENT)
     file.seek(total - tail)
@@ -101,7 +102,7 @@ def _directory(file: BinaryIO) -> tuple[int, int, int]:
         raise ValueError("it has no end, so a part of it is missing")
     end = total - tail + found
     fields = END.unpack_from(last, found)
-    size, start = fields[5], fields[6]
+    count, size, start = fields[4:7]
     if MANY in (size, start) or 0xFFFF in fields[1:5]:
         file.seek(max(0, end - LOCATOR.size))
         locator = file.read(LOCATOR.size)
@@ -109,11 +110,11 @@ def _directory(file: BinaryIO) -> tuple[int, int, int]:
             end -= LOCATOR.size + END_64.size
             file.seek(end)
             wide = END_64.unpack(file.read(END_64.size))
-            size, start = wide[8], wide[9]
+            count, size, start = wide[7:10]
     before = end - size - start
     if before < 0:
         raise ValueError("its list of files stands where nothing is")
-    return end - size, end, before
+    return end - size, end, before, count
 
 
 def _line(file: BinaryIO, place: int) -> Line:
