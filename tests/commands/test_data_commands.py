@@ -7,8 +7,11 @@ import pytest
 from spoken import WORDS, refused, regard
 
 from regard.datasets.data import SPLITS
-from regard.datasets.get import GENERATED
+from regard.datasets.get import GENERATED, IMAGES
+from regard.datasets.images import zips
 from regard.datasets.menu import SLOTS
+from regard.recipe import Recipe
+from regard.training.menu import MENU
 
 
 def test_data_list_names_what_there_is() -> None:
@@ -33,6 +36,27 @@ def test_generated_data_can_be_had_as_files(name: str, tmp_path: Path, monkeypat
         assert list(zip(*sides, strict=True)) == list(made.read(split))
     assert f"data.train={folder}/train" in done.out  # the command that trains on it
     refused(2, f"{name}: target: 'en' is the source already", "data", "get", name, "--source", "en", "--target", "en")
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_letters_and_digits_are_sent_to_a_recipe_that_mirrors_none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.datasets.get.get", lambda *words: Path(f"{name}.zip"))
+    monkeypatch.setattr(zips.Zip, "entries", lambda archive: iter(()))
+    done = regard("data", "get", name)
+    recipe = done.lines[-1].split()[2]
+    assert done.lines[-1].strip() == f"regard train {recipe} data.train={name}.zip"
+    made = Recipe.resolve(recipe, MENU, [f"data.train={name}.zip"]).table()
+    assert (made["data"]["kind"], made["augmentation"]["flip"]) == ("folder", 0.0)
+
+
+def test_a_language_that_is_none_is_told_those_that_are() -> None:
+    done = regard("data", "get", "phrases", "--source", "xx")
+    assert (done.code, done.err) == (2, "regard: phrases.source: wanted one of en, de, fr, it, ko, given 'xx'\n")
+
+
+def test_a_word_that_is_none_of_a_few_is_refused_in_plain_words() -> None:
+    refused(2, "invalid value for 'what': 'nosuch' is not one of 'translation', 'text', 'images'", "demo", "nosuch")
+    assert "Value error" not in regard("demo", "nosuch").err
 
 
 def test_names_that_are_none_get_the_nearest() -> None:

@@ -73,7 +73,7 @@ def get(
     if name in TEXTS:
         return _told_texts(folder, json, quiet)
     if name in IMAGES:
-        return _told_images(folder, json, quiet)
+        return _told_images(folder, IMAGES[name], json, quiet)
     counts = {split: _count(folder / f"{split}.{source}") for split in ("train", "valid", "test")}
     if json:
         return as_json({"folder": str(folder), "source": source, "target": target, "pairs": counts})
@@ -114,7 +114,7 @@ def _told_texts(folder: Path, json: bool, quiet: bool) -> None:
     return None
 
 
-def _told_images(archive: Path, json: bool, quiet: bool) -> None:
+def _told_images(archive: Path, recipe: str, json: bool, quiet: bool) -> None:
     from regard.datasets.images.zips import Zip
 
     found = Counter(entry.name.partition("/")[0] for entry in Zip(archive).entries())
@@ -126,7 +126,7 @@ def _told_images(archive: Path, json: bool, quiet: bool) -> None:
         return None
     line("  ".join(f"{split} {number:,}" for split, number in counts.items()), " images in ", (str(archive), "bold"))
     line("Train on it:")
-    line("  ", (f"regard train vit-32 {shlex.quote(f'data.train={archive}')}", "bold"))
+    line("  ", (f"regard train {recipe} {shlex.quote(f'data.train={archive}')}", "bold"))
     return None
 
 

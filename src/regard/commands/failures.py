@@ -50,7 +50,7 @@ def _misused(error: Any) -> str:
     """A word too many, an option that there is not: what typer says, and where to read on."""
     if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen already
         return ""
-    said = error.format_message().rstrip(".")
+    said = error.format_message().rstrip(".").replace("Value error, ", "")
     if type(error).__name__ == "NoSuchOption":
         from regard.commands.mistyped import option_meant
 

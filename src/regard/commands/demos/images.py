@@ -41,9 +41,10 @@ def show(tour: Tour) -> None:
     tour.next(
         f"regard classify {named} IMAGE --show look.png",
         f"regard evaluate {named}",
-        "regard train vit-32 data.train=FOLDER",
+        f"regard train {RECIPE} data.train=FOLDER",
     )
-    line("  where IMAGE is a picture of one letter, and FOLDER has a folder of images for each class.")
+    line("  where IMAGE is a picture of one letter, and FOLDER has a folder of such images for each class.")
+    line("  Photographs, which may be mirrored and have colours: ", ("regard train vit-32 data.train=FOLDER", "bold"))
     return None
 
 
