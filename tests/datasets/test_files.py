@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from regard.datasets.data import SPLITS, Report, Split
 from regard.datasets.files import Files
 from regard.datasets.files.leaks import PAIR, normal
-from regard.datasets.files.sources import EMPTY, MISFIT, NOT_UTF8, TOO_LONG
+from regard.datasets.files.sources import EMPTY, NOT_UTF8, TOO_LONG
 from regard.datasets.lines import LONGEST
 from regard.datasets.pairs import Pair
 from regard.datasets.report import Dropped
@@ -175,19 +175,24 @@ def test_an_empty_or_broken_line_of_one_file_takes_its_partner_with_it(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "row",
+    ("row", "why"),
     [
-        *("{", "[1]", "null", "5", '"text"', '{"de": "a"}', '{"de": "a", "en": 5}', '{"translation": 5}', "[" * 99_999),
-        *('{"de": "half \\ud83d", "en": "b"}', '{"de": "a", "en": "\\udc00"}', '{"translation": {"de": "a"}}'),
+        *[(row, "not JSON") for row in ("{", "null", "[" * 99_999)],
+        *[(row, "JSON but no table") for row in ("[1]", "5", '"text"')],
+        *[(row, "without 'en'") for row in ('{"de": "a"}', '{"translation": {"de": "a"}}')],
+        ('{"translation": 5}', "without 'de'"),
+        ('{"de": "a", "en": null}', "with null for 'en'"),
+        *[(row, "with no text for 'en'") for row in ('{"de": "a", "en": 5}', '{"de": "a", "en": "\\udc00"}')],
+        ('{"de": "half \\ud83d", "en": "b"}', "with no text for 'de'"),
     ],
     ids=lambda row: row[:40],
 )
-def test_a_row_of_another_kind_is_counted(row: str, tmp_path: Path) -> None:
+def test_a_row_of_another_kind_is_counted_by_what_is_wrong_with_it(row: str, why: str, tmp_path: Path) -> None:
     whole = '{"de": "a 😀", "en": "b"}\n'
     (tmp_path / "train.jsonl").write_text(whole * 10 + row + "\n" + whole * 10)
     data = files(f"{tmp_path}/train.jsonl", valid_share=0.1)
     assert Counter(pair for split in ("train", "valid") for pair in data.read(split)) == {("a 😀", "b"): 20}
-    assert read(data, "train")[1].left_out == {MISFIT: Dropped(1, ["line 11"])}
+    assert read(data, "train")[1].left_out == {why: Dropped(1, ["line 11"])}
 
 
 def test_what_is_mostly_no_text_is_refused(tmp_path: Path) -> None:

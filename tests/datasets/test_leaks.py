@@ -10,6 +10,8 @@ from regard.datasets.data import SPLITS, Report, Split
 from regard.datasets.files import Files
 from regard.datasets.files.leaks import PAIR, SOURCE, normal
 from regard.datasets.pairs import Pair
+from regard.errors import InputError
+from regard.listener import SILENT
 
 CHANCE = Random(5)
 WORDS = ["ein", "Hund", "läuft", "über", "die", "Wiese", "zwei", "Männer", "grüßen"]
@@ -67,6 +69,23 @@ def test_equal_sources_never_part(tmp_path: Path) -> None:
     assert all(sources)
     assert sum(map(len, sources)) == len(set.union(*sources)) == 100
     assert sum(len(list(data.read(split))) for split in SPLITS) == len(made)
+
+
+def test_where_all_sources_are_equal_no_share_is_advised(tmp_path: Path) -> None:
+    same = [(way(("ein Hund läuft", ""))[0], f"x {n}") for n in range(9) for way in (KINDS["pair"], KINDS["case"])]
+    for pairs, remedy in ((same, "are the same; name a file in"), ([*same, ("zwei", "x")], "raise data.valid_share")):
+        data = Files(train=written(tmp_path / "all.tsv", pairs), valid_share=0.001)
+        data.survey(SILENT)
+        assert remedy in data.more_held_out
+
+
+def test_a_share_that_leaves_nothing_is_said(tmp_path: Path) -> None:
+    data = Files(train=written(tmp_path / "all.tsv", rows(9, 0)), valid_share=0.999999)
+    for read in (lambda: data.survey(SILENT), lambda: list(data.read("train"))):
+        with pytest.raises(
+            InputError, match=r"nothing of it is left to learn from: 9 read .*\nlower data.valid_share or"
+        ):
+            read()
 
 
 def test_what_differs_is_left_alone(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from regard.datasets.encode import encode
 from regard.datasets.files import Files
+from regard.datasets.files.named import list_of
 from regard.datasets.pairs import Pair
 from regard.datasets.tokenizer.whole import Words
 from regard.errors import InputError, RecipeError
@@ -156,3 +157,11 @@ def test_a_name_with_a_space_is_told_as_a_shell_takes_it() -> None:
     Path("my data").mkdir()
     Path("my data/one.tsv").write_text("a\tb\n")
     assert "name a file: 'data.train=my data/one.tsv'" in told("my data")
+
+
+def test_a_name_that_the_locale_cannot_spell_is_not_called_damaged() -> None:
+    """As Python reads names where the locale is POSIX and PYTHONUTF8=0: byte by byte."""
+    name, raw = "f\udcc3\udcbcnf.tsv", "f\udcff.tsv"
+    for given, said in ((name, "it is UTF-8: set PYTHONUTF8=1"), (raw, "a name in UTF-8 .rename the file")):
+        with pytest.raises(ValueError, match=said):
+            list_of(given)

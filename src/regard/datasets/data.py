@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from regard.datasets.licence import licence_of
-from regard.datasets.report import Report, note_few, note_untested
+from regard.datasets.report import Report, all_held_out, note_few, note_untested
 from regard.listener import Listener
 
 Split = Literal["train", "valid", "test"]
@@ -17,13 +17,13 @@ SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 Row = TypeVar("Row")
 SHOWN = 4  # files that are named where rows are spoken of
 
-__all__ = ["SPLITS", "Data", "Report", "Split", "dice", "note_few", "note_untested", "short_hash"]
+__all__ = ["SPLITS", "Data", "Report", "Split", "all_held_out", "dice", "note_few", "note_untested", "short_hash"]
 
 
 class Data(ABC, Generic[Row]):
     """Rows in three splits that share nothing; which rows a split has depends on the options alone."""
 
-    more_held_out: ClassVar[str] = ""
+    more_held_out = ""
     """How to hold out more rows for validation."""
     more_tested: ClassVar[str] = ""
     """What would give a test split where there is none."""

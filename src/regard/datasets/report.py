@@ -126,3 +126,8 @@ def note_few(report: Report, remedy: str) -> None:
     if report.kept < FEW:
         rough = "scores of so few will be rough" if report.kept else "so no score will tell how well it learns"
         report.notes.append(f"{rough}{f': {remedy}' if remedy else ''}")
+
+
+def all_held_out(report: Report) -> str:
+    """What is said of training data of which validation and test leave nothing."""
+    return f"nothing of it is left to learn from: {report}\nlower data.valid_share or data.test_share"

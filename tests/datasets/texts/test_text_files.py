@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,12 @@ def test_json_lines_have_a_key_and_equal_texts_stay_together(tmp_path: Path) -> 
     valid = documents(data, "valid")
     assert not {text.strip() for text in train.values()} & {text.strip() for text in valid.values()}
     assert len(train) + len(valid) == 300
-    assert (report.count("without a text"), report.count("empty"), report.held_out) == (3, 2, len(valid))
+    assert {why: dropped.count for why, dropped in report.left_out.items()} == {
+        "with no text for 'body'": 2,
+        "empty": 2,
+        "not JSON": 1,
+    }
+    assert report.held_out == len(valid)
     with pytest.raises(InputError, match=r"no 'text' in its lines; keys with texts are: body; say data.text=KEY"):
         list(TextFiles(train=path).read("train"))
     for ending, pack in ((".gz", gzip.compress), (".xz", lzma.compress)):
@@ -276,3 +282,44 @@ def test_files_that_are_learnt_are_known_and_those_held_out_are_not(tmp_path: Pa
     assert TextFiles(train="").trains_on({str(tmp_path / "1.txt")}) is None
     blank = put(tmp_path / "blank.txt", " \n\n")
     assert not TextFiles(train=blank, documents="line", valid_share=0.0).trains_on({str(Path(blank).resolve())})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.json", '[{"text": "x"}, {"text": "y"}]', r"a JSON array; .*: `jq -c '\.\[\]' a\.json > a\.jsonl`$"),
+        ("b.txt", ' [\n "x",\n "y"\n]\n', r"`jq -c '\.\[\] \| \{text: \.\}' b\.txt > b\.jsonl`$"),
+        ("c.json", json.dumps([{"text": "x" * 70_000}]), "a JSON array"),
+        ("d.json", '{"text": "x"}\n{"text": "y"}\n', r"JSON tables, one a line; call it d\.jsonl$"),
+    ],
+)
+def test_json_is_no_plain_text(name: str, content: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=said):
+        list(TextFiles(train=put(tmp_path / name, content)).read("train"))
+
+
+@pytest.mark.parametrize(
+    "text", ["[Chorus]\nla la", "[1] Smith, 1999", "[[wiki]] text", "[", "[]", '["a"] he said', "[{'a': 1}]"]
+)
+def test_a_text_may_begin_with_a_bracket(text: str, tmp_path: Path) -> None:
+    data = TextFiles(train=put(tmp_path / "a.txt", text), valid_share=0.0)
+    assert list(data.read("train")) == [(text,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.txt", "one document " * 9), ("a.jsonl", '{"text": "x"}\n{"text": "y"}\n')]
+)
+def test_a_share_that_leaves_nothing_is_said(name: str, text: str, tmp_path: Path) -> None:
+    data = TextFiles(train=put(tmp_path / name, text), valid_share=0.5, test_share=0.499999)
+    data._chosen = {}
+    with pytest.raises(
+        InputError, match=r"nothing of it is left to learn from: [12] read .*\nlower data.valid_share or"
+    ):
+        list(data.read("train"))
+
+
+def test_a_program_is_no_text_of_two_bytes_a_letter(tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    path.write_bytes(b"".join(struct.pack("<HH", n % 100, n * 37 % 65_536) for n in range(9_000)))
+    with pytest.raises(InputError, match="program: not text: there are bytes in it that no text has$"):
+        list(TextFiles(train=str(path)).read("train"))

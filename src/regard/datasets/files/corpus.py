@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.datasets.data import Report
-from regard.datasets.files.sources import EMPTY, MISFIT, NOT_UTF8, TOO_LONG, JsonLines, Source
+from regard.datasets.files.sources import EMPTY, NOT_UTF8, TOO_LONG, JsonLines, Source
 from regard.datasets.files.suspect import looks_like
 from regard.datasets.lines import Meter
 from regard.datasets.pairs import Pair
@@ -13,6 +13,7 @@ from regard.disk import checksum
 from regard.errors import InputError
 
 MOST_BAD = 0.1
+FIT = (EMPTY, TOO_LONG, NOT_UTF8)  # reasons to drop a row that say nothing against the form of its file
 
 
 class Corpus:
@@ -36,12 +37,13 @@ class Corpus:
         before, report.files, report.unit = 0, self.names, "line"
         for source in self.sources:
             report.rows_before.append(before)
-            bad, rows, line = {NOT_UTF8: 0, MISFIT: 0, EMPTY: 0, TOO_LONG: 0}, 0, 0
+            not_utf8, misfit, rows, line = 0, 0, 0, 0
             for rows, (line, found) in enumerate(source.rows(meter), 1):  # noqa: B007  (counted on behind the loop)
                 if meter is not None:
                     meter.line()
                 if isinstance(found, str):
-                    bad[found] += 1
+                    not_utf8 += found == NOT_UTF8
+                    misfit += found not in FIT
                     report.drop(found, before + line)
                     continue
                 source_text, target_text = found[0].strip(), found[1].strip()
@@ -49,8 +51,8 @@ class Corpus:
                     yield before + line, (source_text, target_text)
                 else:
                     report.drop(EMPTY, before + line)
-            if bad[NOT_UTF8] + bad[MISFIT] > MOST_BAD * rows:
-                raise _refusal(source, rows, bad[NOT_UTF8], bad[MISFIT])
+            if not_utf8 + misfit > MOST_BAD * rows:
+                raise _refusal(source, rows, not_utf8, misfit)
             before += line
 
 
@@ -68,7 +70,7 @@ def _refusal(source: Source, rows: int, not_utf8: int, misfit: int) -> InputErro
     if not_utf8 >= misfit:
         file = source.culprit()
         return InputError(f"{file}: {not_utf8:,} of {rows:,} lines are not UTF-8; {looks_like(file)}")
-    line = next(line for line, found in source.rows() if found == MISFIT)
+    line = next(line for line, found in source.rows() if isinstance(found, str) and found not in FIT)
     return InputError(
         f"{source.files[0]}: {misfit:,} of {rows:,} lines are not {source.wanted}, line {line:,} among them"
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from annotated_doc import Doc
 
-from regard.datasets.data import SPLITS, Report, Split, dice
+from regard.datasets.data import SPLITS, Report, Split, all_held_out, dice
 from regard.datasets.files.corpus import Corpus, identity
 from regard.datasets.files.find import find
 from regard.datasets.files.leaks import Seen, normal
@@ -175,10 +175,16 @@ class Files(Pairs):
         for split in corpora:
             if split != "train":
                 counts[split] = sum(1 for _ in self._given(split, reports[split], meter))
+        first, same = "", True
         for split, number, pair in self._dealt(reports["train"], meter):
+            first = first or normal(pair[0])
+            same = same and normal(pair[0]) == first
             counts[split] += 1
             if split != "train":
+                reports["train"].hold()
                 held[split].append((number, pair))
+        if same:  # equal sources never part, whatever the share
+            self.more_held_out = "all training sources are the same; name a file in data.valid"
         for split, report in reports.items():
             self._refuse_empty(split, counts[split], report)
         self._counts, self._rows_before = dict(counts), reports["train"].rows_before
@@ -211,4 +217,6 @@ class Files(Pairs):
     def _refuse_empty(self, split: Split, kept: int, report: Report) -> None:
         if not kept:
             named = ", ".join(self.named[split])
+            if split == "train" and report.held_out:
+                raise InputError(f"{named}: {all_held_out(report)}")
             raise InputError(f"{named}: no sentence pair in it{f': {report}' if report.read else '; it is empty'}")

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from regard.datasets.files.named import ENDINGS, form_of
-from regard.datasets.files.suspect import LOOK
+from regard.datasets.files.suspect import LOOK, is_array
 from regard.datasets.lines import bare_name, head, packed_or_plain
 from regard.errors import InputError
 
@@ -26,8 +26,7 @@ def not_there(name: str, sides: Sides, key: str) -> InputError:
     if plain.suffix[1:] in beside and len(beside) > 1:  # one of two sides was named
         return _with_ways(f"{name}: one side of two; ", key, plain.with_suffix(""), sides, beside)
     if path.is_file() and head(path, LOOK).lstrip().startswith(b"["):
-        remedy = f"jq -c '.[]' {path.name} > {path.stem}.jsonl"
-        return InputError(f"{name}: a JSON array; wanted is a table a line: `{remedy}`")
+        return is_array(path)
     if path.is_file():
         return InputError(
             f"{name}: neither tabs nor JSON in its first lines, so there are no pairs in it\n"

@@ -1,13 +1,14 @@
 """What users name as their data: one file or several, patterns, and the columns to read."""
 
 from datetime import date
+from os import fsencode
 from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_doc import Doc
 from pydantic import BeforeValidator
 
-from regard.datasets.lines import PACKED, bare_name, packed_or_plain
+from regard.datasets.lines import PACKED, as_text, bare_name, packed_or_plain
 from regard.datasets.patterns import has_magic, matching
 from regard.errors import InputError
 from regard.recipe import Share
@@ -108,5 +109,7 @@ def _absolute(name: str) -> str:
     except RuntimeError as error:  # ~ of somebody who is not here
         raise ValueError(f"a file ({error})") from error
     except UnicodeEncodeError as error:  # no recipe could hold it
+        if isinstance(as_text(fsencode(made)), str):  # it is: Python has taken it apart
+            raise ValueError("a name that this locale can spell (it is UTF-8: set PYTHONUTF8=1)") from error
         raise ValueError("a name in UTF-8 (rename the file or folder)") from error
     return made

@@ -1,7 +1,7 @@
 """One file of pairs or two parallel ones, read a row at a time."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -12,6 +12,7 @@ from regard.disk import json_value
 from regard.errors import InputError
 
 NOT_UTF8, MISFIT, EMPTY = "not UTF-8", "not in the form of the others", "empty"
+NOT_JSON, NO_TABLE = "not JSON", "JSON but no table"
 TOO_LONG = f"in a line over {LONGEST >> 20} MiB"
 FIRST = 100  # rows looked at to know a file
 
@@ -91,10 +92,10 @@ class JsonLines(Source):
 
     def check(self) -> None:
         tables = [table for table in self._first() if table]
-        if not tables or any(all(_is_text(table.get(key)) for key in self.keys) for table in tables):
+        if not tables or any(all(is_text(table.get(key)) for key in self.keys) for table in tables):
             return
         known = list(dict.fromkeys(key for table in tables for key in table))
-        texts = [key for key in known if all(_is_text(table.get(key)) for table in tables)]
+        texts = [key for key in known if all(is_text(table.get(key)) for table in tables)]
         says = texts if len(texts) == 2 else ["KEY", "KEY"]
         missing = " or ".join(repr(key) for key in self.keys if key not in known)
         what = f"no {missing} in its lines" if missing else "no texts in its lines"
@@ -118,9 +119,9 @@ class JsonLines(Source):
             elif as_text(line) is None:
                 yield number, no_text(line)
             else:
-                table = _table(line) or {}
-                one, other = (table.get(key) for key in self.keys)
-                yield number, (one, other) if _is_text(one) and _is_text(other) else MISFIT
+                table = _table(line)
+                one, other = (table.get(key) for key in self.keys) if table else (None, None)
+                yield number, (one, other) if is_text(one) and is_text(other) else without_text(line, table, self.keys)
 
 
 def no_text(line: bytes) -> str:
@@ -139,6 +140,16 @@ def _table(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) else None
 
 
-def _is_text(text: Any) -> TypeGuard[str]:
+def without_text(line: bytes, table: dict[str, Any] | None, keys: Sequence[str]) -> str:
+    """Why a line of JSON has not a text for every key: the first reason there is."""
+    if table is None:
+        return NOT_JSON if json_value(line) is None else NO_TABLE
+    key = next(key for key in keys if not is_text(table.get(key)))
+    if key not in table:
+        return f"without {key!r}"
+    return f"with null for {key!r}" if table[key] is None else f"with no text for {key!r}"
+
+
+def is_text(text: Any) -> TypeGuard[str]:
     """JSON can name halves of characters, which are no text."""
     return isinstance(text, str) and not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -203,4 +203,6 @@ def _ambiguous(album: Album, entries: Sequence[Entry]) -> list[str]:
     if not several:
         return []
     first = next(entry for entry in entries if entry.digest == several[0])
+    if len(several) == 1:
+        return [f"1 image is in more than one class ({album.called(first)})"]
     return [f"{len(several):,} images are in more than one class ({album.called(first)}, …)"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from annotated_doc import Doc
 
-from regard.datasets.data import SPLITS, Report, Split, dice
+from regard.datasets.data import SPLITS, Report, Split, all_held_out, dice
 from regard.datasets.documents import Documents, Text, pieces
 from regard.datasets.files.named import FileNames, TestFiles, TestShare, ValidFiles, ValidShare, list_of
 from regard.datasets.lines import PACKED
@@ -80,10 +80,14 @@ class TextFiles(Documents):
                     report.keep()
                     empty = False
                 yield number, (piece,)
-            if empty:
+            if empty and split == "train" and self._ends and document.file is not None and self._size(document.file):
+                report.hold()
+            elif empty:
                 report.drop("empty", number)
         if not report.kept and (split == "train" or self.named[split]):
             named = ", ".join(self.named[split])
+            if split == "train" and report.held_out:
+                raise InputError(f"{named}: {all_held_out(report)}")
             empty = report.dropped == report.count("empty")
             raise InputError(f"{named}: no text in it{'; it is empty' if empty else f': {report}'}")
 

@@ -5,7 +5,7 @@ from glob import escape
 from pathlib import Path
 
 from regard.datasets.files.named import ENDINGS
-from regard.datasets.files.suspect import refuse_no_text
+from regard.datasets.files.suspect import refuse_array, refuse_no_text
 from regard.datasets.lines import bare_name, packed_or_plain
 from regard.datasets.patterns import has_magic, matching, missing
 from regard.datasets.texts.sources import JsonLines, Lines, Paragraphs, Parquet, Source, Unit, Whole
@@ -55,6 +55,8 @@ def _source(path: Path, text: str, unit: Unit) -> Source:
         source: Source = Parquet(path, text)
     else:
         refuse_no_text(path)
+        if form != "jsonl":
+            refuse_array(path)
         source = JsonLines(path, text) if form == "jsonl" else PLAIN[unit](path)
     source.check()
     return source

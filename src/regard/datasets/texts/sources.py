@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from regard.datasets.documents import pieces
 from regard.datasets.files.leaks import normal
-from regard.datasets.files.sources import EMPTY, FIRST, NOT_UTF8, TOO_LONG
+from regard.datasets.files.sources import EMPTY, FIRST, NOT_UTF8, TOO_LONG, is_text, without_text
 from regard.datasets.files.suspect import looks_like
 from regard.datasets.lines import LONGEST, OVERLONG, as_text, raw_lines, refusals, unpacked
 from regard.disk import json_value
@@ -116,14 +116,16 @@ class JsonLines(Source):
 
     def documents(self) -> Iterator[Document]:
         for number, line in enumerate(raw_lines(self.file), 1):
-            table = None if line is OVERLONG else json_value(line)
-            text = table.get(self.key) if isinstance(table, dict) else None
-            if line is OVERLONG:
-                yield Document(number, bad=TOO_LONG)
-            elif not line.strip():
-                yield Document(number, bad=EMPTY)
-            else:
+            value = None if line is OVERLONG else json_value(line)
+            table = value if isinstance(value, dict) else None
+            text = None if table is None else table.get(self.key)
+            if is_text(text):
                 yield _whole(number, text)
+            elif line is OVERLONG or not line.strip():
+                yield Document(number, bad=TOO_LONG if line is OVERLONG else EMPTY)
+            else:
+                bad = NOT_UTF8 if as_text(line) is None else without_text(line, table, [self.key])
+                yield Document(number, bad=bad)
 
     def check(self) -> None:
         lines = [line for _, line in zip(range(FIRST), raw_lines(self.file), strict=False) if line.strip()]
@@ -201,8 +203,3 @@ def read_blocks(file: Path) -> Iterator[str]:
             raise InputError(f"{file}: not UTF-8 ({error.reason}); {looks_like(file)}") from error
         finally:
             reader.detach()
-
-
-def is_text(value: Any) -> bool:
-    """JSON can name halves of characters, which are no text."""
-    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
