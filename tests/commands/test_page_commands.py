@@ -42,10 +42,12 @@ def test_a_live_page_needs_a_port_of_its_own(trained: tuple[Path, Done]) -> None
 
 def test_a_page_begins_with_words_or_with_tokens(trained: tuple[Path, Done], tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    for said, words in (("--subwords", "false"), ("--words", "true")):
+    for said, words in (("--subwords", False), ("--words", True)):
         done = regard("look", str(trained[0]), "a b c", said, "--out", str(out))
         assert done.code == 0, done.err
-        assert f'"words":{words},' in re.sub(r"\s", "", out.read_text("utf-8").split('id="facts">')[1][:400])
+        facts = re.search(r'id="facts">(.*?)</script>', out.read_text("utf-8"), re.DOTALL)
+        assert facts
+        assert json.loads(facts[1])["words"] is words
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
