@@ -30,7 +30,7 @@ def test_the_licence_of_data_goes_with_a_run(tmp_path: Path, monkeypatch: pytest
     Path("own.tsv").write_text("".join(f"{one} {two}\t{two} {one}\n" for one in "abcdefgh" for two in "abcdefgh"))
     assert regard("train", "from=one", "data.train=own.tsv", *FEW, "--out", "two").code == 0
     assert json.loads(Path("one/run.json").read_text())["licence"] == PHRASES
-    assert f"licence of training data {PHRASES}" in " ".join(regard("runs", "show", "one").out.split())
+    assert f"licence {PHRASES} (training data)" in " ".join(regard("runs", "show", "one").out.split())
     assert regard("pack", "two", "--out", "slim").code == 0
     facts = json.loads(Path("slim/run.json").read_text())
     assert (facts["licence"], facts["from"]["licence"]) == ("unknown", PHRASES)

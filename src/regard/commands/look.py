@@ -11,7 +11,7 @@ from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.examples import check_asked, show_examples
 from regard.commands.page import is_paged, show
-from regard.commands.show import as_json, console, line
+from regard.commands.show import as_json, console, line, plainly
 from regard.commands.shown import Shown
 from regard.commands.translate import Device, Quiet
 from regard.datasets.lines import one_line
@@ -194,7 +194,7 @@ def _shown(found: "Look", view: str, words: bool | None, rows: str, json: bool) 
     from regard.looking.saving import document
 
     if json:
-        print(document(found, view, words=words, rows=rows))
+        plainly(document(found, view, words=words, rows=rows))
         return
     name = view or found.usual
     if not found.layers and not view:

@@ -10,7 +10,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from regard.commands.completing import runs as complete_runs
-from regard.commands.show import as_json, columns, console, line
+from regard.commands.show import as_json, columns, console, line, plainly
 from regard.datasets.lines import one_line
 from regard.errors import FailedError
 from regard.figures import count, size, text_table
@@ -53,7 +53,7 @@ def list_runs(
     if not found:
         line(f"no runs in {folder}; `regard train RECIPE …` makes one")
         return None
-    print(_fitting(found))
+    plainly(_fitting(found))
     return None
 
 
@@ -142,10 +142,8 @@ def _show(found: "Overview", facts: dict[str, Any], folder: Path) -> None:
         "best": f"step {found.best_step:,}: {score_line(found.scores)}" if found.scores else "",
     }
     rows |= {f"{split} data": said for split, said in data_lines(facts).items()}
-    rows |= {
-        f"licence of {what}": said
-        for what, said in licence_lines({key: facts[key] for key in KEPT if facts[key] is not None}).items()
-    }
+    licences = licence_lines({key: facts[key] for key in KEPT if facts[key] is not None})
+    rows["licence"] = "; ".join(f"{licence} ({what})" for what, licence in licences.items())
     for number, one in enumerate(facts["evaluations"][:5], 1):
         on = one.get("on") or f"its {one.get('split')} data"
         how = " ".join([f"{on} (trained on)" if one.get("learnt") else on, *one.get("how", [])])

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from regard.disk.files import json_text
 from regard.disk.parsing import json_value
-from regard.errors import InputError
+from regard.errors import ORDERS, InputError
 from regard.looking.page.document import live_document
 from regard.looking.page.images import LARGEST_FILE
 from regard.looking.page.live import Live
@@ -75,7 +75,7 @@ class PageServer(ThreadingHTTPServer):
         """A browser that goes away in the middle is nobody's mistake."""
         error = sys.exception() if sys.version_info >= (3, 12) else sys.exc_info()[1]
         if not isinstance(error, ConnectionError | TimeoutError):
-            print(f"regard: the page asked in vain: {type(error).__name__}: {error}", file=sys.stderr)
+            _complain(error)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -113,7 +113,7 @@ class Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             raise  # nobody is left to be told
         except Exception as error:  # the page stays up, and says what it could not do
-            print(f"regard: the page asked in vain: {type(error).__name__}: {error}", file=sys.stderr)
+            _complain(error)
             return self._say(HTTPStatus.INTERNAL_SERVER_ERROR, f"that went wrong: {type(error).__name__}")
 
     def _found(self, method: str, asked: str, part: Mapping[str, str], body: bytes) -> None:
@@ -192,3 +192,9 @@ def _asked(path: str) -> tuple[tuple[str, str], dict[str, str]]:
         return (secret, name), dict(parse_qsl(parts.query, max_num_fields=4))
     except ValueError as error:
         raise InputError("that is no address of this page") from error
+
+
+def _complain(error: BaseException | None) -> None:
+    """Of what went wrong for the page; texts of strangers may be in it."""
+    said = f"regard: the page asked in vain: {type(error).__name__}: {error}"
+    print(said.translate(ORDERS), file=sys.stderr)
