@@ -38,3 +38,9 @@ def test_for_a_run_only_what_can_be_set_is_suggested(tmp_path: Path) -> None:
 
 def test_where_no_recipe_is_named_the_option_alone_is_refused() -> None:
     refused(2, "no such option: --steps\n", "train", "nosuch", "--steps", "3")
+
+
+def test_a_value_that_is_no_choice_is_told_plainly() -> None:
+    refused(2, "invalid value for 'what': 'nosuch' is not one of 'translation', 'text', 'images'\n", "demo", "nosuch")
+    said = "phrases.source: wanted one of en, de, fr, it, ko, given 'xx'\n"  # and no key of a recipe: there is none
+    refused(2, said, "data", "get", "phrases", "--source", "xx")

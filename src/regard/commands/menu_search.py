@@ -121,7 +121,8 @@ def _places(cards: Cards) -> dict[str, list[str]]:
 
 def _below(cards: Cards) -> Iterator[tuple[str, str]]:
     slots = {slot.name: slot for slot in cards.slots}
-    waiting = [(name, name) for name in ("task", "model", "training", "from") if name in slots]
+    roots = ("task", "model", "training", "from")
+    waiting: list[tuple[str, str]] = [(name, name) for name in roots if name in slots]
     while waiting:
         place, slot = waiting.pop(0)
         yield place, slot

@@ -46,7 +46,8 @@ def _line(fault: dict[str, Any], place: str, kind: str, kinds: Kinds, suggest: S
         return f"{where}: missing; it has no default, so the recipe must say it"
     own = fault["type"] == "value_error"  # what a check of ours says
     wanted = fault["msg"].replace("Value error, ", "") if own else wants(known[key])
-    elsewhere = f" ({' or '.join(others[:3])} takes that)" if others and not own else ""
+    in_recipe = suggest is not None  # elsewhere no key chooses another kind: `regard data get phrases`
+    elsewhere = f" ({' or '.join(others[:3])} takes that)" if others and in_recipe and not own else ""
     return f"{where}: wanted {wanted}, given {_given(fault['input'])}{elsewhere}"
 
 
