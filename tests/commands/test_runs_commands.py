@@ -70,7 +70,8 @@ def test_a_run_is_shown_with_its_data_scores_and_commands(here: Path) -> None:
     assert rows["valid data"].startswith("valid data 5; scores of so few will be rough")
     assert rows["test data"] == "test data 30"
     assert re.search(r"best step \d+: loss [\d.]+ bleu [\d.]+ chrf [\d.]+", rows["best"])
-    assert re.search(r"scores \(1\) +on other.tsv decoding.beam_size=2, step 60: loss 1.25\S* +bleu 12", done.out)
+    shown = " ".join(done.out.split())
+    assert re.search(r"scores \(1\) on other.tsv decoding.beam_size=2, step 60: loss 1.25\S* bleu 12", shown)
     assert rows["by"].startswith("by regard train gru-additive data.kind=toy")
     assert "curve.png" in rows["curve"]
     facts = json.loads(regard("runs", "show", "runs/toy", "--json").out)

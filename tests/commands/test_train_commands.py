@@ -65,7 +65,7 @@ def test_train_for_machines_is_a_json_line_an_event(tmp_path: Path) -> None:
     ]
     assert events[0]["splits"]["train"].items() >= {"kept": 200, "left_out": {}, "read": 200, "held_out": 0}.items()
     assert (events[1]["folder"], events[1]["unit"]) == (str(tmp_path / "run"), "tokens")
-    assert events[-1] == {"event": "ended", "step": 3, "why": "done"}
+    assert events[-1] == {"event": "ended", "step": 3, "why": "done", "behind": None}
 
 
 def test_train_without_a_place_makes_one_and_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
