@@ -31,7 +31,7 @@ def test_every_dropped_line_is_counted_with_why_and_where() -> None:
     said = [line for line in done.lines if line.startswith(("train: ", "valid: ", "test: "))]
     assert len(said) == 3
     dropped = (
-        "4 dropped: 2 empty (lines 17, 679), 1 not in the form of the others (line 680), 1 over 20 tokens (line 90)"
+        "4 dropped: 2 empty (lines 17, 679), 1 with too few or too many columns (line 680), 1 over 20 tokens (line 90)"
     )
     valid, test = (int(line.split()[1]) for line in said[1:])
     assert 0 < valid < test
@@ -53,7 +53,7 @@ def test_machines_and_the_log_hear_the_same() -> None:
     assert splits["train"]["left_out"] == {
         "also in data.valid": {"count": 120, "first": ["line 1", "line 2", "line 3"]},
         "empty": {"count": 2, "first": ["line 17", "line 679"]},
-        "not in the form of the others": {"count": 1, "first": ["line 680"]},
+        "with too few or too many columns": {"count": 1, "first": ["line 680"]},
     }
     assert (splits["valid"]["read"], splits["valid"]["files"], splits["valid"]["notes"]) == (120, ["dev.tsv"], [])
     assert splits["test"]["notes"] == [

@@ -70,7 +70,7 @@ def test_its_card_says_what_it_is(packed: tuple[Path, list[str]]) -> None:
     )
     assert "regard translate slim 'your text'" in card
     assert "regard train from=slim data.kind=files data.train=FILE --out runs/tuned" in card
-    assert "- train: 218 read from pairs.tsv, 2 dropped: 1 empty (line 217), 1 not in the form of the others" in card
+    assert "- train: 218 read from pairs.tsv, 2 dropped: 1 empty (line 217), 1 with too few or too many columns" in card
     assert "- test: none; evaluations score the valid split" in card
     assert "`data.train = pairs.tsv`" in card
     assert re.search(r"\| validation \| as training does it \| loss [\d.]+, bleu [\d.]+, chrf [\d.]+ \|", card)

@@ -26,7 +26,7 @@ def faulty(tmp_path: Path) -> list[str]:
 def test_what_was_left_out_is_printed_with_its_lines(faulty: list[str]) -> None:
     done = regard("train", *faulty)
     assert (done.code, done.err) == (0, "")
-    wrong = "3 dropped: 1 empty (line 6), 1 not in the form of the others (line 7), 1 over 4 tokens (line 5)"
+    wrong = "3 dropped: 1 empty (line 6), 1 with too few or too many columns (line 7), 1 over 4 tokens (line 5)"
     assert f"train: 43 read from train.tsv, {wrong}; 40 left; 100 % of sources are one sentence\n" in done.out
     assert "valid: 2 read from valid.tsv, 1 dropped: 1 over 4 tokens (line 2); 1 left; scores of so few" in done.out
     assert done.out.index("dropped") < done.out.index("parameters, training for")
@@ -36,7 +36,7 @@ def test_and_the_same_for_machines(faulty: list[str]) -> None:
     done = regard("train", *faulty, "--json")
     assert (done.code, done.err) == (0, "")
     first = next(event for event in map(json.loads, done.lines) if event["event"] != "at")
-    places = {"empty": "line 6", "not in the form of the others": "line 7", "over 4 tokens": "line 5"}
+    places = {"empty": "line 6", "with too few or too many columns": "line 7", "over 4 tokens": "line 5"}
     left_out = {why: {"count": 1, "first": [place]} for why, place in places.items()}
     splits = first["splits"]
     assert (first["event"], list(splits)) == ("prepared", ["train", "valid", "test"])

@@ -120,7 +120,7 @@ def test_json_without_the_keys_is_told_which_there_are(tmp_path: Path) -> None:
 def test_a_cell_too_many_is_counted_and_not_shifted(tmp_path: Path) -> None:
     data = Files(train=put(tmp_path, "t.tsv", rows("\t") + "a\tb\tc\nlonely\n"), valid_share=0.0)
     report = data.report("train")
-    assert str(report) == ("32 read from t.tsv, 2 dropped: 2 not in the form of the others (lines 31, 32); 30 left")
+    assert str(report) == ("32 read from t.tsv, 2 dropped: 2 with too few or too many columns (lines 31, 32); 30 left")
 
 
 def test_a_cell_too_many_is_no_pair_even_where_most_rows_have_one(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_what_is_left_out_is_counted_with_its_first_lines(tmp_path: Path) -> Non
         assert [number for number, _ in found] == [n + 1 for n in range(60) if n not in (4, 9, 20, 30, 31, 40)]
         assert str(report) == (
             "60 read from train.tsv, 6 dropped: 3 empty (lines 5, 10, 21), 2 not UTF-8 (lines 31, 41), "
-            "1 not in the form of the others (line 32); 54 left"
+            "1 with too few or too many columns (line 32); 54 left"
         )
 
 

@@ -219,7 +219,7 @@ def test_what_becomes_of_the_data_is_reported(tmp_path: Path) -> None:
     assert list(reports) == ["train", "valid", "test"]
     assert reports["train"].kept == 14
     assert str(reports["train"]) == (
-        "17 read from train.tsv, 3 dropped: 1 empty (line 6), 1 not in the form of the others (line 8), "
+        "17 read from train.tsv, 3 dropped: 1 empty (line 6), 1 with too few or too many columns (line 8), "
         "1 over 3 tokens (line 7); 14 left; in 9 pairs source and target are the same; "
         "100 % of sources are one sentence"
     )

@@ -11,7 +11,7 @@ from regard.datasets.pairs import Pair
 from regard.disk import json_value
 from regard.errors import InputError
 
-NOT_UTF8, MISFIT, EMPTY = "not UTF-8", "not in the form of the others", "empty"
+NOT_UTF8, MISFIT, EMPTY = "not UTF-8", "with too few or too many columns", "empty"
 NOT_JSON, NO_TABLE = "not JSON", "JSON but no table"
 TOO_LONG = f"in a line over {LONGEST >> 20} MiB"
 FIRST = 100  # rows looked at to know a file
