@@ -82,6 +82,27 @@ def test_a_run_of_any_state_is_listed(kind: str, tmp_path: Path) -> None:
     assert not found.folder.exists()
 
 
+@pytest.mark.parametrize("name", ["weights.safetensors", "state.safetensors"])
+def test_a_checkpoint_that_was_cut_or_changed_is_told(tmp_path: Path, name: str) -> None:
+    """Lengths are looked at for a list; what was changed inside is found where one run is looked at closely."""
+    run = made(tmp_path / "one", ended="done")
+    run.save(80, {"w": torch.zeros(3)}, {"m": torch.ones(3)}, {"scores": {}}, keep=2)
+    file = run.folder / "checkpoints" / "step-80" / name
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert overview(run.folder).state == "done"
+    found = overview(run.folder, thorough=True)
+    wrong = f"{file}: damaged: not what was written"
+    assert (found.state, found.said) == ("damaged", f"{wrong}; step 40 is whole")
+    file.write_bytes(whole[:-1])
+    found = overview(run.folder)
+    assert (found.state, found.said) == ("damaged", f"{wrong}; step 40 is whole")
+    assert (found.best, found.step) == ("bleu 31.42", 80)
+    best = run.folder / "checkpoints" / "step-40" / name
+    best.write_bytes(best.read_bytes()[:50])
+    assert overview(run.folder).said == f"{best}: damaged: not what was written; no checkpoint is whole"
+
+
 def test_a_run_that_has_not_begun_is_none_of_these(tmp_path: Path) -> None:
     assert overview(made(tmp_path / "one", saved=False).folder).state == "not begun"
 

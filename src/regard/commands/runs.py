@@ -71,7 +71,7 @@ def show_run(
     from regard.run.overview import overview
 
     opened = Run.open(run)
-    found = overview(opened.folder)
+    found = overview(opened.folder, thorough=True)
     written = curve_file(opened.folder, opened.folder.name, out) if out else None
     facts = _facts(found) | {key: opened.facts.get(key) for key in KEPT}
     facts |= {"data": opened.recipe.get("data"), "evaluations": opened.scores(), "diverged": opened.diverged}

@@ -71,6 +71,21 @@ class Checkpoint:
                 raise InputError(f"{path}: damaged: not what was written")
         return manifest
 
+    def check_lengths(self) -> None:
+        """Refuse files that are missing, or not as long as their heads say, without reading them whole."""
+        self.manifest()
+        for name in (WEIGHTS, STATE):
+            path = self.folder / name
+            if path.exists():
+                if not _accounted_for(path):
+                    raise InputError(f"{path}: damaged: not what was written")
+            elif name == WEIGHTS:
+                raise InputError(f"{path}: missing")
+
+    def check_all(self) -> None:
+        """Refuse files that are not what was written; this reads them."""
+        self.check(to_resume=(self.folder / STATE).exists())
+
     def check_ahead(self) -> None:
         """Begin with what a check takes longest for, in a thread, while something else is done."""
         if _accounted_for(self.folder / WEIGHTS):

@@ -13,6 +13,7 @@ from regard.errors import InputError
 from regard.figures import figure, size
 from regard.recipe.read import is_run
 from regard.run import history
+from regard.run.checkpoint import Checkpoint
 from regard.run.create import FACTS
 from regard.run.lock import CHECKPOINTS, held, holder
 from regard.run.run import Run
@@ -71,12 +72,12 @@ def runs(folder: str | Path = "runs") -> list[Overview]:
     return sorted((overview(path) for path in _below(top, DEEP)), key=lambda one: (-one.changed, str(one.folder)))
 
 
-def overview(folder: Path) -> Overview:
-    """One run, however damaged."""
+def overview(folder: Path, thorough: bool = False) -> Overview:
+    """One run, however damaged. `thorough` reads its checkpoints, where else their lengths are looked at."""
     stats = list(_stats(folder, DEEP))
     bytes_held, changed = sum(stat.st_size for stat in stats), max((stat.st_mtime for stat in stats), default=0.0)
     try:
-        return _whole(Run.open(folder), bytes_held, changed)
+        return _whole(Run.open(folder), bytes_held, changed, thorough)
     except (InputError, OSError, AttributeError, TypeError, ValueError) as error:  # whoever wrote it did not mean it so
         return Overview(folder, folder.name, "damaged", bytes=bytes_held, changed=changed, said=str(error))
 
@@ -92,14 +93,15 @@ def _stats(folder: Path, deep: int) -> "Iterator[os.stat_result]":
                     yield from _stats(folder / entry.name, deep - 1)
 
 
-def _whole(run: Run, held_bytes: int, changed: float) -> Overview:
+def _whole(run: Run, held_bytes: int, changed: float, thorough: bool) -> Overview:
     table, facts, saved = run.recipe, run.facts, run.checkpoints()
     task = table["task"] if isinstance(table.get("task"), dict) else {"kind": table.get("task", "")}
     last = _last_step(run)
     best = run.best() or (saved[0] if saved else None)
+    said = "" if best is None or holder(run.folder) is not None else _damage(best, saved, thorough)
     progress = best.manifest().get("progress", {}) if best is not None else {}
     done = max(last, saved[0].step if saved else 0)
-    state = _state(run, done)
+    state = "damaged" if said else _state(run, done)
     return Overview(
         folder=run.folder,
         name=str(table.get("name", run.folder.name)),
@@ -113,7 +115,25 @@ def _whole(run: Run, held_bytes: int, changed: float) -> Overview:
         scores=dict(progress.get("scores", {})),
         bytes=held_bytes,
         changed=changed,
+        said=said,
     )
+
+
+def _damage(best: Checkpoint, saved: list[Checkpoint], thorough: bool) -> str:
+    """What is wrong with the checkpoint that answers, or else the newest, which training goes on from; and what is
+    left."""
+    faults = dict[Checkpoint, str]()
+    for checkpoint in dict.fromkeys([best, *saved]):
+        try:
+            checkpoint.check_all() if thorough else checkpoint.check_lengths()
+        except (InputError, OSError) as error:
+            faults[checkpoint] = str(error)
+    whole = [checkpoint for checkpoint in saved if checkpoint not in faults]
+    wrong = [checkpoint for checkpoint in (best, saved[0]) if checkpoint in faults]
+    if not wrong:
+        return ""
+    left = f"step {whole[0].step:,} is whole" if whole else "no checkpoint is whole"
+    return f"{faults[wrong[0]]}; {left}"
 
 
 def _state(run: Run, done: int) -> str:
