@@ -1,5 +1,7 @@
 """Shortlists: which words a source may call for, learnt from pairs."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from regard.datasets.rows import Rows
 from regard.datasets.tokenizer.trainer import LEAST
 from regard.disk.tensors import tensor_bytes
 from regard.errors import InputError
+from regard.tasks.translation import shortlist
 from regard.tasks.translation.shortlist import EACH, FREQUENT, Shortlist
 
 WORDS = 700  # of either side
@@ -110,3 +113,21 @@ def test_a_small_vocabulary_is_not_overrun() -> None:
 def test_a_shortlist_of_another_type_is_refused(kind: torch.dtype) -> None:
     with pytest.raises(InputError, match="not the shortlist of this vocabulary"):
         Shortlist.open(tensor_bytes({"words": torch.zeros(WORDS + 1, 2, dtype=kind)}), WORDS, WORDS)
+
+
+def test_pairs_are_looked_at_part_by_part_with_the_same_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine words beside nine: 81 pairs of words a sentence, of which only numbers of four bytes are kept."""
+    rows = word_for_word(3000)
+    pairs = corpus([*rows[:1500], ([LEAST], [LEAST] * 400), *rows[1500:]])
+    whole = Shortlist.learn(pairs, WORDS, WORDS).table
+    monkeypatch.setattr(shortlist, "AT_ONCE", 5_000)
+    tracemalloc.start()
+    parts = Shortlist.learn(pairs, WORDS, WORDS).table
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.array_equal(whole, parts)
+    assert peak < 40 * 81 * 3000
+
+
+def test_no_pairs_call_for_nothing() -> None:
+    assert (Shortlist.learn(corpus([]), WORDS, WORDS).table[:WORDS] == -1).all()

@@ -4,7 +4,7 @@ Learnt from the training pairs by the oldest of translation models [Brown et al.
 p(t | s) ∝ Σ over pairs of p(t | s) / Σ_s' p(t | s'), again and again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from regard.errors import InputError
 FILE = "shortlist.safetensors"
 
 PRODUCTS = 12_000_000  # word pairs looked at, at most
+AT_ONCE = 500_000  # of them that are laid side by side: a few dozen bytes each
 ROUNDS, EACH, FREQUENT, FAINT = 4, 12, 150, 0.005
 
 
@@ -35,10 +36,8 @@ class Shortlist:
     def learn(cls, corpus: Encoded, sources: int, targets: int, always: Iterable[int] = ()) -> "Shortlist":
         """From the training pairs, given the sizes of both vocabularies."""
         ids, sizes = _sides(corpus)
-        source, target, sentence = _beside(ids, sizes)
-        known, which = np.unique(source * targets + target, return_inverse=True)
-        group = np.unique(sentence * targets + target, return_inverse=True)[1]
-        chances = _learnt(which, group, known // targets)
+        known, parts = _pairs(ids, sizes, targets)
+        chances = _learnt(parts, known // targets)
         table = np.full((sources + 1, max(EACH, FREQUENT)), -1, np.int32)
         order = np.lexsort((-chances, known // targets))
         asked = (known // targets)[order]
@@ -68,15 +67,53 @@ class Shortlist:
         return torch.from_numpy(np.unique(found[found >= 0]).astype(np.int64))
 
 
-def _learnt(which: Numbers, group: Numbers, source: Numbers) -> NDArray[np.float64]:
+Numbers32 = NDArray[np.int32]
+
+
+def _pairs(
+    ids: tuple[Numbers, Numbers], sizes: tuple[Numbers, Numbers], targets: int
+) -> tuple[Numbers, list[tuple[Numbers32, Numbers32]]]:
+    """All pairs of words that stand in a sentence pair together; and in parts, as they stand there: which of them each
+    is, and which target word of its sentence it explains, both as numbers."""
+    words, parts = list[Numbers](), list[tuple[Numbers32, Numbers32]]()
+    for part in _parts(ids, sizes):
+        source, target, sentence = _beside(*part)
+        found, which = np.unique(source * targets + target, return_inverse=True)
+        group = np.unique(sentence * targets + target, return_inverse=True)[1]
+        words.append(found)
+        parts.append((which.astype(np.int32), group.astype(np.int32)))
+    known = np.unique(np.concatenate(words)) if words else np.empty(0, np.int64)
+    for number, found in enumerate(words):
+        parts[number] = (np.searchsorted(known, found).astype(np.int32)[parts[number][0]], parts[number][1])
+    return known, parts
+
+
+def _learnt(parts: list[tuple[Numbers32, Numbers32]], source: Numbers) -> NDArray[np.float64]:
     """p(t | s) for every known pair of words."""
     chances = np.ones(len(source))
     for _ in range(ROUNDS):
-        shares = chances[which]
-        shares /= np.bincount(group, shares)[group]
-        counts = np.bincount(which, shares)
+        counts = np.zeros(len(source))
+        for which, group in parts:
+            shares = chances[which]
+            shares /= np.bincount(group, shares)[group]
+            np.add.at(counts, which, shares)
         chances = counts / np.bincount(source, counts)[source]
     return chances
+
+
+def _parts(
+    ids: tuple[Numbers, Numbers], sizes: tuple[Numbers, Numbers]
+) -> Iterator[tuple[tuple[Numbers, Numbers], tuple[Numbers, Numbers]]]:
+    """Whole sentence pairs, as many at a time as can be laid side by side."""
+    products = np.cumsum(sizes[0] * sizes[1])
+    ends = np.unique(np.searchsorted(products, np.arange(AT_ONCE, (products[-1:].sum() or 1) + AT_ONCE, AT_ONCE)) + 1)
+    words = [np.concatenate([[0], np.cumsum(side)]) for side in sizes]
+    first = 0
+    for end in np.minimum(ends, len(products)):
+        if end > first:
+            cut = tuple(side[place[first] : place[end]] for side, place in zip(ids, words, strict=True))
+            yield (cut[0], cut[1]), (sizes[0][first:end], sizes[1][first:end])
+        first = max(first, end)
 
 
 def _sides(corpus: Encoded) -> tuple[tuple[Numbers, Numbers], tuple[Numbers, Numbers]]:
