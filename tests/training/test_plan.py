@@ -2,12 +2,15 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from toyruns import fingerprint, recipe, whole
 
 from regard.errors import InputError, RecipeError
+from regard.training.events import Step
+from regard.training.learner import Learner
 from regard.training.memory import has
 from regard.training.plan import plan
 
@@ -84,3 +87,20 @@ def test_the_machine_has_what_its_groups_allow(tmp_path: Path, monkeypatch: pyte
     assert has(here) == 1_000_000
     (tmp_path / "memory.max").write_text("max\n")
     assert has(here) > 1_000_000
+
+
+def test_the_first_step_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It makes what the others find, and may take many times as long."""
+    whole_step = Learner.step
+
+    def step(learner: Learner, number: int) -> Step:
+        return replace(whole_step(learner, number), seconds=0.25 if number else 60.0)
+
+    monkeypatch.setattr(Learner, "step", step)
+    found = plan(recipe(steps=40), out=tmp_path / "new")
+    assert (found.seconds_per_step, found.seconds) == (0.25, 10.0)
+
+
+def test_averages_need_as_much_memory_as_the_weights(tmp_path: Path) -> None:
+    plain, kept = (plan(recipe(steps=4, ema=ema), out=tmp_path / "new").memory for ema in (0.0, 0.9))
+    assert kept.optimizer == plain.optimizer + plain.weights
