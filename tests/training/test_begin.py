@@ -12,6 +12,8 @@ from toyruns import Table, fingerprint, killed, recipe, tensors, whole
 from regard.commands.reporter import Reporter
 from regard.errors import InputError, RecipeError
 from regard.run import Run
+from regard.tasks.language.task import Language
+from regard.tasks.translation.task import Translation
 from regard.training.begin import _smallest
 from regard.training.events import Behind, Ended, Event, Prepared, Step, Validated
 from regard.training.train import training
@@ -191,3 +193,20 @@ def test_what_is_tested_on_is_told_again_when_it_goes_on(base: Path) -> None:
     assert {split: report.kept for split, report in prepared.splits.items()} == {
         split: kept[split]["kept"] for split in ("train", "valid", "test")
     }
+
+
+@pytest.mark.parametrize("key", ["parts", "fresh"])
+def test_parts_that_are_not_there_are_refused_before_data_are_read(
+    key: str, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Translation, "prepare", None)
+    with pytest.raises(RecipeError, match=f"from.{key}: no part is called 'encodr'"):
+        begun(base, tmp_path / "new", f"from.{key}=encodr")
+
+
+def test_a_state_that_no_model_carries_is_refused_before_data_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Language, "prepare", None)
+    with pytest.raises(RecipeError, match=r"task\.carry_state: only a recurrent decoder"):
+        list(training("gpt-char", "task.carry_state=true", out=tmp_path / "new"))

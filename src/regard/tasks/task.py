@@ -192,5 +192,8 @@ class Task(ABC):
         except (InputError, OSError):
             return None
 
+    def check_model(self, model: Any) -> None:  # noqa: B027  (most have nothing to refuse)
+        """Refuse, before any data are read, a model that cannot learn whatever they are."""
+
     def check(self, model: Any) -> None:  # noqa: B027  (most have nothing to refuse)
         """Refuse, before a run is made, a model that cannot learn these data."""

@@ -57,8 +57,6 @@ class Base:
     def fill(self, model: Assembly, start: Start, task: Task) -> tuple[int, list[str]]:
         """Copy the weights asked for into a model; how many tensors that were, and which stay as they were drawn."""
         wanted, there = named(model), stretched(self.checkpoint.weights(), self.shell, model)
-        _known(start.parts, [*wanted], "from.parts")
-        _known(start.fresh, [*wanted], "from.fresh")
         anew = [*start.fresh]
         for section, parts in type(task).inherits.items():
             anew += parts if section not in self.sections else ()
@@ -109,6 +107,12 @@ def same_base(base: Base, facts: Mapping[str, Any]) -> None:
     """A run that has saved nothing yet begins again from the very weights it began from, or not at all."""
     if facts.get("sha256") != base.facts()["sha256"]:
         raise InputError(f"{base.run.folder}: not the weights any more that were begun from; train a new run")
+
+
+def check_parts(start: Start, model: Assembly) -> None:
+    """Refuse parts that the model does not have."""
+    _known(start.parts, [*named(model)], "from.parts")
+    _known(start.fresh, [*named(model)], "from.fresh")
 
 
 def _known(parts: list[str], names: list[str], key: str) -> None:

@@ -19,7 +19,7 @@ from regard.run import Checkpoint
 from regard.run.told import kept_reports
 from regard.tasks.task import Task
 from regard.training.asked import Asked
-from regard.training.begin import Base, open_base, same_base, told
+from regard.training.begin import Base, check_parts, open_base, same_base, told
 from regard.training.learner import Learner
 from regard.training.log import check_board
 from regard.training.memory import check_batches, check_weights
@@ -69,7 +69,9 @@ def refuse(recipe: Recipe, settings: TrainingOptions) -> None:
     if settings.checkpoints.tensorboard:
         check_board()
     check_sizes(recipe.model)
-    shell(recipe.model.build)  # whatever its parts refuse, before minutes go into reading
+    model = shell(recipe.model.build)  # whatever its parts refuse, before minutes go into reading
+    if recipe.start is not None:
+        check_parts(recipe.start.build(), model)
 
 
 def prepared(asked: Asked, settings: TrainingOptions, together: Processes, listener: Listener) -> Prepared:
@@ -77,6 +79,7 @@ def prepared(asked: Asked, settings: TrainingOptions, together: Processes, liste
     kept = None if asked.run is None else asked.run.files
     part = asked.recipe.wants("task")
     task: Task = part.build(kept)
+    task.check_model(shell(asked.recipe.model.build))
     if asked.base is not None:
         asked.base.hand_over(task)
     reports = task.prepare(listener) if together.leads else {}

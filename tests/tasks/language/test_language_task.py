@@ -434,12 +434,12 @@ def test_what_cannot_be_is_refused(more: dict[str, object], said: str, text: Pat
 def test_a_model_that_cannot_is_refused_before_it_is_trained(text: Path) -> None:
     task, model = prepared(text, task={"carry_state": True})
     with pytest.raises(RecipeError, match="only a recurrent decoder has a state to carry"):
-        task.check(model)
+        task.check_model(model)
     plain, _ = prepared(text)
     table = recipe(text)["model"]
     table["decoder"] = table["decoder"] | {"positions": {"kind": "learned", "limit": 8}}
     with pytest.raises(RecipeError, match=r"8 positions, and task.context is 12"):
-        plain.check(build({"model": table}))
+        plain.check_model(build({"model": table}))
 
 
 def test_no_window_reads_past_the_end(tmp_path: Path) -> None:

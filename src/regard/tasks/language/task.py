@@ -206,7 +206,7 @@ class Language(Task):
     def files(self) -> dict[str, bytes]:
         return {TOKENIZER: tokenizer_file(self.tokenizer), FILE: self.facts.file()}
 
-    def check(self, model: LanguageModel) -> None:
+    def check_model(self, model: LanguageModel) -> None:
         limit = model.limit
         if limit is not None and self.context > limit:
             raise RecipeError(
