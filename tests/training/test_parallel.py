@@ -11,9 +11,11 @@ import pytest
 import torch
 from toyruns import FILES, tensors
 
+from regard.errors import FailedError, RecipeError
 from regard.run import Run
 from regard.tasks.translation.batches import PairBatches
 from regard.training.events import Event, Step
+from regard.training.parallel import processes
 from regard.training.stop import Stop
 from regard.training.train import training
 
@@ -142,3 +144,35 @@ def test_batches_of_a_single_row_are_among_those_shared(monkeypatch: pytest.Monk
     one("gru-additive", *USUAL, "task.batch_tokens=9", out=tmp_path / "one", last=5)
     assert min(sizes) == 1
     assert max(sizes) > 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"WORLD_SIZE": "2", "RANK": "0"}, "WORLD_SIZE says 2 processes, and MASTER_ADDR is not set: start them with"),
+        ({"WORLD_SIZE": "2"}, "RANK is not set"),
+        ({"WORLD_SIZE": "2", "RANK": "2", "MASTER_ADDR": "x", "MASTER_PORT": "1"}, "RANK is 2"),
+        ({"WORLD_SIZE": "0", "RANK": "0", "MASTER_ADDR": "x", "MASTER_PORT": "1"}, "WORLD_SIZE says 0 processes"),
+        ({"WORLD_SIZE": "many"}, "WORLD_SIZE and RANK must be numbers"),
+    ],
+)
+def test_processes_that_nobody_starts_are_not_waited_for(
+    environment: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(RecipeError, match=said), processes("cpu"):
+        pass
+
+
+def test_processes_that_do_not_meet_are_told_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"WORLD_SIZE": "2", "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "no"}
+    for name, value in there.items():
+        monkeypatch.setenv(name, value)
+    with (
+        pytest.raises(FailedError, match=r"127\.0\.0\.1:no: the 2 processes of torchrun do not meet"),
+        processes("cpu"),
+    ):
+        pass

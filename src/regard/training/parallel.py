@@ -13,7 +13,7 @@ from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from regard.errors import RecipeError
+from regard.errors import FailedError, RecipeError
 from regard.model.mechanism import Block
 
 
@@ -121,14 +121,31 @@ def processes(device: str) -> Iterator[Processes]:
     if size == 1:
         yield Processes(0, 1, chosen)
         return
+    _check_started(size, rank)
     if chosen.type == "cuda":
         chosen = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.cuda.set_device(chosen)
-    dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    try:
+        dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    except (ValueError, RuntimeError) as error:
+        where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FailedError(f"{where}: the {size} processes of torchrun do not meet there: {said}") from error
     try:
         yield Processes(rank, size, chosen)
     finally:
         dist.destroy_process_group()
+
+
+def _check_started(size: int, rank: int) -> None:
+    """Refuse to wait for processes that nobody starts."""
+    missing = [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if not os.environ.get(name)]
+    if missing or not 0 <= rank < size:
+        wrong = f"{missing[0]} is not set" if missing else f"RANK is {rank}"
+        raise RecipeError(
+            f"WORLD_SIZE says {size} processes, and {wrong}: start them with torchrun, which sets both, "
+            "or unset WORLD_SIZE to train in one"
+        )
 
 
 def _device(name: str) -> torch.device:
