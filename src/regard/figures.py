@@ -26,6 +26,11 @@ def count(number: int | float) -> str:
     return f"{number:.0f}"
 
 
+def steps(number: int) -> str:
+    """1 → 1 step, 2000 → 2,000 steps"""
+    return f"{number:,} {'step' if number == 1 else 'steps'}"
+
+
 def size(number: int | float) -> str:
     """Bytes, in binary units."""
     for unit, letter in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):

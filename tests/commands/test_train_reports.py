@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from spoken import TOY, WORDS, regard
 
+from regard.commands.reporter import Reporter
 from regard.training.events import Ended, Started, Validated
 from regard.training.train import training
 
@@ -89,3 +90,9 @@ def test_files_that_go_while_it_trains_are_not_missed(change: str, tmp_path: Pat
         assert len(ends[-1]) == 3
         assert set(ends[-1][0]) == {"loss", "bleu", "chrf"}
     assert ends[0] == ends[1]
+
+
+def test_one_step_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with Reporter() as report:
+        report(Started(Path("runs/x"), 0, 1, 4, 300, "tokens"))
+    assert "300 parameters, training for 1 step (0.2 epochs), in runs/x" in capsys.readouterr().out

@@ -58,7 +58,7 @@ def test_a_finished_run_says_how_to_train_it_longer(tmp_path: Path) -> None:
     heard = Heard()
     assert isinstance(gone_on(tmp_path / "run", heard=heard)[-1], Ended)
     assert heard.said == [
-        f"{tmp_path / 'run'}: all its 6 steps are done; to train it for longer, say training.steps=12"
+        f"{tmp_path / 'run'}: it has taken its 6 steps; to train it for longer, say training.steps=12"
     ]
     whole(recipe(steps=0, epochs=1), tmp_path / "epochs")
     heard = Heard()

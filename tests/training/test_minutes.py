@@ -66,7 +66,7 @@ def test_a_run_of_minutes_goes_on_for_more_of_them_or_for_steps(tmp_path: Path) 
     heard = Heard()
     list(training(str(tmp_path / "run"), resume=True, listener=heard))
     assert heard.said == [
-        f"{tmp_path / 'run'}: all its 9 steps are done; to train it for longer, say training.minutes=0.02"
+        f"{tmp_path / 'run'}: it has taken its 9 steps; to train it for longer, say training.minutes=0.02"
     ]
     events = list(training(str(tmp_path / "run"), "training.minutes=0.02", resume=True))
     assert isinstance(events[-1], Ended)
@@ -90,7 +90,7 @@ def test_it_is_said_how_many_steps_fit(tmp_path: Path) -> None:
     heard = Heard()
     found = plan(recipe(schedule={"kind": "cosine", "warmup_steps": 10**6}), "training.minutes=0.02", listener=heard)
     said = [text for text in heard.said if text.startswith("training.")]
-    assert said[0].startswith(f"training.minutes: {found.steps:,} steps fit into 0.02 minutes (")
+    assert said[0].startswith(f"training.minutes=0.02: time for {found.steps:,} step")
     assert said[1].startswith(f"training.schedule: 1,000,000 of its {found.steps:,} steps are warm-up")
     assert f"{found.steps:,} (" in str(found)
     assert "as fit into 0.02 minutes" in str(found)

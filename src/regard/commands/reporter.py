@@ -17,7 +17,7 @@ from regard.commands.show import console, line, plainly
 from regard.commands.streams import is_gone, let_go
 from regard.commands.streams import say as tell_errors
 from regard.disk.files import json_text
-from regard.figures import clock, count, figures
+from regard.figures import clock, count, figures, steps
 from regard.listener import Listener
 from regard.training.events import Ended, Event, Prepared, Started, Step, Validated
 from regard.training.stop import Stop
@@ -133,8 +133,8 @@ class Reporter(Listener):
         self._started, self._began = event, time.monotonic()
         self._pace = Pace(event.step, event.total)
         began = f"going on at step {event.step:,} of" if event.step else "training for"
-        steps = f"{event.total:,} steps ({event.total / max(event.steps_per_epoch, 1):.1f} epochs)"
-        self._line(f"{count(event.parameters)} parameters, {began} {steps}, in ", (str(event.folder), "bold"))
+        whole = f"{steps(event.total)} ({event.total / max(event.steps_per_epoch, 1):.1f} epochs)"
+        self._line(f"{count(event.parameters)} parameters, {began} {whole}, in ", (str(event.folder), "bold"))
 
     def _step(self, event: Step) -> None:
         assert self._started is not None

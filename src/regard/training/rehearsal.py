@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from regard.errors import NoNumbersError
+from regard.figures import steps
 from regard.listener import Listener
 from regard.model.weights import load, shell
 from regard.tasks.task import Exam
@@ -54,8 +55,8 @@ def _fitting(made: Prepared, learner: Learner, timed: list[Step]) -> int:
     look = _validation_seconds(made, learner, 60 * SHARE * minutes) if made.together.leads else 0.0
     step, look = made.together.share((step, look))
     total = count_steps(60 * minutes, step, look, every)
-    said = f"{total:,} steps fit into {minutes:g} {'minute' if minutes == 1 else 'minutes'}"
-    made.listener.say(f"training.minutes: {said} ({step:.3g} s a step, {look:.3g} s a validation)")
+    fit = f"time for {steps(total)} ({step:.3g} s a step, {look:.3g} s a validation)"
+    made.listener.say(f"training.minutes={minutes:g}: {fit}")
     warm = made.settings.schedule.warmup_steps
     if warm > total // 2:
         made.listener.say(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from regard.errors import InputError, RecipeError
+from regard.figures import steps
 from regard.listener import SILENT, Listener
 from regard.model.weights import fitted
 from regard.recipe import Recipe
@@ -103,7 +104,7 @@ def check_longer(
     if done >= new:
         longer = f"training.epochs={before.epochs + 1}" if not before.steps else f"training.steps={2 * new}"
         longer = f"training.minutes={2 * now.minutes:g}" if now.minutes else longer
-        listener.say(f"{run.folder}: all its {new:,} steps are done; to train it for longer, say {longer}")
+        listener.say(f"{run.folder}: it has taken its {steps(new)}; to train it for longer, say {longer}")
     if new > old and any(now.schedule.factor(s, old) != now.schedule.factor(s, new) for s in _some(done)):
         kind = recipe.wants("training").table()["schedule"]["kind"]
         last, goes_on = now.schedule.factor(max(0, done - 1), old), now.schedule.factor(done, new)
