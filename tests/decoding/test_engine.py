@@ -276,3 +276,17 @@ def test_with_and_without_a_source_is_not_written_together() -> None:
     mixed = [Request([BEGIN], [3, 4, END], 5), Request([BEGIN], None, 5)]
     with pytest.raises(ValueError, match="cannot be written together"):
         Engine(translator("transformer"), Greedy(), **MARKS).write(mixed)
+
+
+@searches
+@pytest.mark.parametrize("rows", [1, 4, 320])
+def test_no_line_is_stuck(search: Search, rows: int) -> None:
+    """Every step of a line writes for somebody: there are no more of them than all texts have tokens, and an end."""
+    texts = [Request([BEGIN], row, 5, number) for number, row in enumerate(sources(1, 7))]
+    engine = Engine(translator("transformer"), search, rows=rows, **MARKS)
+    engine.add(texts)
+    done = 0
+    for _ in range(sum(text.max_new_tokens + 1 for text in texts)):
+        done += sum(isinstance(event, Finished) for event in engine.step())
+    assert not engine.busy
+    assert done == len(texts)

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from regard.model.memory import Held, KeysValues, Memory, Past, Sliding
+from regard.model.memory.branches import Branches
 from regard.model.memory.entry import columns
 from regard.model.positions import Where
 
@@ -158,3 +159,13 @@ def test_what_was_only_pretended_is_not_met_again() -> None:
     assert columns(3, 5000, torch.device("cpu")).tolist() == list(range(3, 5000))
     with FakeTensorMode():
         assert columns(0, 7, torch.device("cpu")).shape == (7,)
+
+
+def test_branches_know_where_columns_stand_after_fewer_steps_than_they_made_room_for() -> None:
+    """Three steps ahead of two hypotheses, of which one was taken, and one after it."""
+    branches = Branches([*numbered(0, 4)], share=2)
+    assert branches.ahead(Where(4, 7)) is not None
+    branches.taken(torch.ones(2, 1, 2, 6, dtype=torch.bool), less=2)
+    keys, _, at = branches.append(*numbered(5, 6, rows=4), Where(5, 6))
+    assert at.tolist() == [0, 1, 2, 3, 4, 4, 5, 5]
+    assert keys.shape[2] == branches.visible.shape[3] == len(at)

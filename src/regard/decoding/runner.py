@@ -37,8 +37,8 @@ class Runner(Line):
         here = 0 if self._group is None else len(self._group)
         if self._waiting and here <= self._fewest:
             return self._admit(min(self.slots - here, len(self._waiting)))
-        if self._group is None:
-            return []
+        # whoever asks is busy: nothing to do here would be asked for again, for ever
+        assert self._group is not None
         assert self._choice is not None
         events = self._group.step(self._choice, self._fewest)
         if self.job.search.hypotheses > WIDE:
