@@ -93,5 +93,6 @@ def test_it_is_said_how_many_steps_fit(tmp_path: Path) -> None:
     assert said[0].startswith(f"training.minutes=0.02: time for {found.steps:,} step")
     assert said[1].startswith(f"training.schedule: 1,000,000 of its {found.steps:,} steps are warm-up")
     assert f"{found.steps:,} (" in str(found)
-    assert "as fit into 0.02 minutes" in str(found)
+    assert "as fit into 0.02 min" in str(found)
+    assert found.memory.optimizer >= 2 * found.memory.weights
     assert found.steps >= 1

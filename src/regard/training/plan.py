@@ -54,7 +54,7 @@ class Plan:
         rows += [(f"{split} data", str(report)) for split, report in self.splits.items()]
         rows.append(("model", f"{self.model}, {count(self.parameters)} parameters"))
         epochs = self.steps / max(self.steps_per_epoch, 1)
-        fit = f", as fit into {self.minutes:g} minutes" if self.minutes and not self.step else ""
+        fit = f", as fit into {self.minutes:g} min" if self.minutes and not self.step else ""
         rows.append(("steps", f"{self.steps:,} ({epochs:.1f} epochs of {self.steps_per_epoch:,}){fit}"))
         rows += [("", f"of which {self.step:,} are done")] if self.step else []
         speed = f"{self.seconds_per_step:.3g} s a step, {self.units_per_second:,.0f} {self.unit}/s"
@@ -94,6 +94,8 @@ def plan(
         first = 0 if stand.checkpoint is None else stand.checkpoint.step
         found = rehearse(made, stand)
         timed = found.timed or time_steps(learner, first, listener)
+        if found.timed:  # and taken back
+            learner.step(first)
         seconds = sum(step.seconds for step in timed)
         return Plan(
             made.recipe.name,
