@@ -388,3 +388,12 @@ def test_a_draft_that_cannot_be_one_is_refused_in_a_line(run: str, tmp_path: Pat
     assert done.code == 3, done.err
     assert "step-1" in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_prompt_unlike_all_that_was_learnt_is_warned_of(made: tuple[Path, Done], tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    recipe = str(made[0].parent / "fox.toml")
+    assert regard("train", recipe, "tokenizer=bpe", "training.steps=1", "--out", run).code == 0
+    assert "text 1: most of its characters are not in the vocabulary" in regard("generate", run, "שלום", "-n", "1").err
+    assert "most of" not in regard("generate", run, "The fox \ufffd", "-n", "1").err
+    refused(3, "leave them out", "generate", str(made[0]), "שלום עולם", "-n", "1")

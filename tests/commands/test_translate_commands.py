@@ -22,6 +22,15 @@ def test_texts_files_and_pipes_are_translated_alike_and_in_order(trained: tuple[
     assert [regard("translate", run, text).lines[0] for text in texts] == spoken.lines
 
 
+def test_a_text_unlike_all_that_was_learnt_is_warned_of(trained: tuple[Path, Done]) -> None:
+    done = regard("translate", str(trained[0]), "a b", "שלום עולם", "a ä b c d")
+    assert (done.code, len(done.lines)) == (0, 3)
+    assert done.err.splitlines()[-1] == (
+        "text 2: most of its characters are not in the vocabulary: expect little of the answer"
+    )
+    assert done.err.count("most of its") == 1
+
+
 def test_empty_lines_are_kept(trained: tuple[Path, Done]) -> None:
     done = regard("translate", str(trained[0]), given=b"\na b\n\n \nc\n\n")
     full = regard("translate", str(trained[0]), "a b", "c").lines
@@ -66,7 +75,7 @@ def test_attention_is_drawn_and_counted(trained: tuple[Path, Done]) -> None:
 def test_any_character_and_any_length_is_taken(trained: tuple[Path, Done]) -> None:
     texts = ["한국어 😀 �", "a. " * 400, "a" * 3000, "a\tb", "<eos> <pad>"]
     done = regard("translate", str(trained[0]), "--beam", "1", given="\n".join(texts).encode())
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err.partition(": most of its characters")[0]) == (0, "the pipe: line 1")
     assert done.out.count("\n") == len(texts)
 
 

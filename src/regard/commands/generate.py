@@ -86,7 +86,7 @@ def generate(
     from regard.commands.conversation import Conversation
     from regard.commands.prompts import asked_prompts, chatted, prompt_of, spoken
     from regard.commands.waiting import waiting
-    from regard.commands.warned import Warned
+    from regard.commands.warned import FOREIGN, Warned
     from regard.commands.writer import Manner, Writer
     from regard.tasks.language.writing import check_stops
     from regard.verbs import check_draft, drafted, generator_of, opened, sampling_keys
@@ -120,6 +120,9 @@ def generate(
         warned = Warned(heard, "gone on with")
         for some in waiting(asked, TOGETHER):
             texts = [prompt_of(one, warned) for one in some]
+            for one in some:
+                if not generator.facts.unseen and generator.tokenizer.is_foreign(one.text):  # else it is refused
+                    warned.of(FOREIGN, one.place)
             writer.write([talk().ask(text) for text in texts] if chats else texts)
         writer.sum_up()
         warned.sum_up()

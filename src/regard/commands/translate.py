@@ -12,7 +12,7 @@ from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.show import console, plainly
 from regard.commands.shown import Shown
-from regard.commands.warned import CUT_SHORT, DAMAGED, Warned
+from regard.commands.warned import CUT_SHORT, DAMAGED, FOREIGN, Warned
 from regard.datasets.lines import one_line
 from regard.errors import InputError
 
@@ -121,7 +121,9 @@ class _Writer:
     def _write(self, found: "Translated", asked: "Asked") -> None:
         best = list(zip(found.texts, found.scores, strict=True))
         refusal = asked.refused and f"not translated: {asked.refused}"
-        for told, why in ((refusal, refusal), (asked.damaged, DAMAGED), (found.cut_short, CUT_SHORT)):
+        foreign = not refusal and self.translator.tokenizers.source.is_foreign(asked.text)
+        warnings = ((refusal, refusal), (asked.damaged, DAMAGED), (foreign, FOREIGN), (found.cut_short, CUT_SHORT))
+        for told, why in warnings:
             if told:
                 self.warned.of(why, asked.place)
         if self.json:

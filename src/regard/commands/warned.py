@@ -7,6 +7,7 @@ from regard.listener import Listener
 
 FIRST = 5
 DAMAGED = "not UTF-8: what cannot be read is taken as \ufffd"
+FOREIGN = "most of its characters are not in the vocabulary: expect little of the answer"
 CUT_SHORT = "the translation was cut off at its length limit"
 
 
@@ -43,7 +44,9 @@ class Warned:
                 self._listener.say(f"{count - FIRST:,} more: {why}")
         if self._refused > FIRST:
             self._listener.say(f"{self._refused - FIRST:,} more that are not named here")
-        number = self._refused + sum(count for why, count in self._counts.items() if why not in (DAMAGED, CUT_SHORT))
+        number = self._refused + sum(
+            count for why, count in self._counts.items() if why not in (DAMAGED, FOREIGN, CUT_SHORT)
+        )
         if number:
             one, many = self._named
             raise InputError(f"{number:,} {f'{one} was' if number == 1 else f'{many} were'} not {self._done}")

@@ -192,3 +192,13 @@ def test_a_damaged_vocabulary_is_refused(kind: str, damage: dict[str, object]) -
     for table in ({}, {"version": "1.0"}, held["tokenizer"]):
         with pytest.raises(InputError, match=r"^not a tokenizer: wanted the tables Regard writes$"):
             Tokenizer.open(table)
+
+
+@every
+def test_a_text_is_foreign_whose_characters_no_token_has(kind: str) -> None:
+    tokenizer = learnt(kind)
+    for text in ("שלום עולם", "Wiese שלום עולם 日本"):
+        assert tokenizer.is_foreign(text)
+    for text in ("", " ", "zebra", "über die Wiese", "Ein großer Hund שלום", *TEXTS[:4]):
+        assert not tokenizer.is_foreign(text)
+    assert not learnt(kind, LEAST).is_foreign("שלום")

@@ -12,7 +12,7 @@ from typing import Any
 from tokenizers import Tokenizer as Engine
 
 from regard.datasets.tokenizer.foreign import known
-from regard.datasets.tokenizer.shell import PREFIX, rebuilt
+from regard.datasets.tokenizer.shell import PREFIX, SPECIAL, rebuilt
 from regard.errors import InputError
 
 
@@ -63,6 +63,23 @@ class Tokenizer:
         engine: Engine = deepcopy(self.engine)
         engine.encode_special_tokens = False
         return engine
+
+    def is_foreign(self, text: str) -> bool:
+        """Whether most of a text is spelt byte by byte: its characters are in no token of the vocabulary.
+
+        A vocabulary of bytes alone has no characters to say it by.
+        """
+        if text.isascii() or not self._has_characters:
+            return False
+        ids = self.encode([text])[0]
+        names = (self.engine.id_to_token(token) or "" for token in ids)
+        pieces = zip(names, self.raw([[token] for token in ids]), strict=True)
+        single = sum(piece == "\ufffd" and (len(name) == 1 or name.startswith("<0x")) for name, piece in pieces)
+        return 2 * single > len("".join(text.split()).encode())
+
+    @cached_property
+    def _has_characters(self) -> bool:
+        return len(self) > len(SPECIAL) + 256
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
         """Whole texts; a character cut in half by a model shows as �."""
