@@ -85,13 +85,12 @@ class QuantizedLinear(nn.Module):
             self._packed = self._pack()
         most = x.abs().amax(-1, keepdim=True)
         real = most.isfinite()
-        scale = torch.where(real, most, 0).clamp(min=LEAST)
+        scale = torch.where(real, most.clamp(min=LEAST), torch.nan)
         # torch rounds all rows by their least and largest number: these ends are the same for any
         ends = x.new_tensor(ENDS).expand(*x.shape[:-1], -1)
         given = torch.cat([torch.where(real, x / scale, 0), ends], -1)
-        out = torch.ops.quantized.linear_dynamic(given, self._packed, False) * scale
-        made: Tensor = out if self.bias is None else out + self.bias
-        return made.masked_fill(~real, torch.nan)
+        out: Tensor = torch.ops.quantized.linear_dynamic(given, self._packed, False).mul_(scale)
+        return out if self.bias is None else out.add_(self.bias)
 
     def select(self, chosen: Int[Tensor, "C"]) -> "QuantizedLinear":
         """Only some of the rows."""
