@@ -8,13 +8,11 @@ both speed and error are measured, with matrices of the model at hand, and kept 
 
 import hashlib
 import os
-import platform
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
@@ -25,6 +23,7 @@ from regard.disk.cache import cache
 from regard.disk.files import json_text, read_json
 from regard.disk.write import write
 from regard.errors import InputError
+from regard.processor import processor_name
 
 Library = Literal["mkl", "onednn"]
 LIBRARIES: tuple[Library, ...] = ("mkl", "onednn")
@@ -100,11 +99,7 @@ def set_library(library: Library) -> None:
 
 def describe_processor() -> str:
     """The name of the processor and the highest instruction set that torch uses on it."""
-    name = platform.processor() or platform.machine()
-    with suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
+    return f"{processor_name()}, {torch.backends.cpu.get_cpu_capability()}"
 
 
 def _has_both() -> bool:

@@ -1,6 +1,7 @@
-"""The cores of this machine: how many there are, and how many of them other work leaves free."""
+"""The processor of this machine: its name, its cores, and how many of them other work leaves free."""
 
 import os
+import platform
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +10,16 @@ THREADS = "OMP_NUM_THREADS"
 GIVEN = os.environ.get(THREADS, "")
 """What the user said of threads, before `spare_cores` says anything."""
 LOAD = Path("/proc/loadavg")
+MODEL = Path("/proc/cpuinfo")
 ALLOWED = Path("/sys/fs/cgroup/cpu.max")  # what a container may take: microseconds of work, and of time
+
+
+def processor_name() -> str:
+    """The model of the processor, or at least its kind."""
+    with suppress(OSError, StopIteration):
+        lines = MODEL.read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return platform.processor() or platform.machine()
 
 
 def cores() -> int:

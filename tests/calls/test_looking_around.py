@@ -42,7 +42,7 @@ def test_what_is_no_recipe_is_refused(call: Callable[..., Any], said: tuple[Any,
     assert told in str(error.value)
 
 
-@pytest.mark.parametrize("options", [{"length": 0}, {"length": "a"}, {"length": None}, {"batch": -1}, {"batch": 2.5}])
+@pytest.mark.parametrize("options", [{"length": 0}, {"length": "a"}, {"length": True}, {"batch": -1}, {"batch": 2.5}])
 def test_sizes_are_whole_numbers(options: dict[str, Any]) -> None:
     with pytest.raises(regard.InputError, match="wanted a whole number of at least 1, given"):
         regard.describe("gpt-char", **options)

@@ -79,7 +79,7 @@ def test_what_is_no_override_is_refused(call: Call, override: Any, said: str) ->
         ({"out": b"x"}, "out: wanted the name of a folder, given bytes; decode them first: .decode('utf-8')"),
         ({"out": ""}, "out: wanted the name of a folder, given an empty text"),
         ({"start": 5}, "start: wanted a run folder, given int"),
-        ({"start": "nowhere"}, "nowhere: not a run folder (no recipe.toml in it); regard.train makes one"),
+        ({"start": "nowhere"}, "nowhere: not a run folder (no recipe.toml in it); regard.train('RECIPE') makes one"),
         ({"resume": "yes"}, "resume: wanted True or False, given 'yes'"),
         ({"resume": True}, "name the folder of a run: train('runs/NAME', resume=True)"),
         ({"progress": "yes"}, "progress: wanted True, False or None (in a notebook only), given 'yes'"),

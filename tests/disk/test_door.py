@@ -22,6 +22,7 @@ OPENING = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "load
 OWN = {"Run", "Facts", "TokenizerPair", "Tokenizer", "Shortlist", "Report", "cls", "archive", "webbrowser"}
 ALLOWED = {
     "allocator.py": "what the system says of its memory",
+    "processor.py": "what the system says of its processor and its load",
     "training/memory.py": "what the system says of its memory",
     "commands/asked.py": "a pipe that the user named, read once",
     "commands/streams.py": "what stands in for a closed stream",
