@@ -19,7 +19,8 @@ def processor_name() -> str:
     with suppress(OSError, StopIteration):
         lines = MODEL.read_text().splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return platform.processor() or platform.machine()
+    # `platform.processor` would start a process.
+    return platform.machine()
 
 
 def cores() -> int:

@@ -16,6 +16,7 @@ PLAIN = re.compile(
     rf"a (whole )?number{RANGE}( or a list of (\d )?(whole )?numbers{RANGE})?|a list of (\d )?(whole )?numbers{RANGE}"
     r"|a text|a file|true or false|one of \w+(, \w+)+"
     r"|a choice of \w+|(a text or )?a list of texts|a text or a whole number|true or false or inputs"
+    r"|auto or a whole number ≥ 1"
 )
 
 

