@@ -7,12 +7,13 @@ What parts of your own are made of is in `regard.extend`; `menu().add(…)` puts
 
 import os
 import sys
-from itertools import pairwise
 
-# `python -m regard` has the current folder before the standard library: out with it before anything else is imported
-_after_m = {after.partition(".")[0] for word, after in pairwise(sys.orig_argv) if word[:1] == "-" and word[-1] == "m"}
+# `python -m regard` has the current folder before the standard library: out with it before anything else is imported.
+# The module's name stands before the arguments: a word of its own, or after the m of `-m` or `-Bm`.
+_word = "".join(sys.orig_argv[-len(sys.argv) :][:1]) if sys.argv[:1] == ["-m"] else ""
+_module = (_word.partition("m")[2] if _word[:1] == "-" else _word).partition(".")[0]
 _home = os.path.dirname(os.path.dirname(__file__))
-if sys.argv[:1] == ["-m"] and "regard" in _after_m and not sys.flags.safe_path and sys.path[0] != _home:
+if _module == "regard" and not sys.flags.safe_path and sys.path[0] != _home:
     del sys.path[0]
 
 from importlib import import_module

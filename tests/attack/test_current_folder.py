@@ -71,6 +71,26 @@ def test_neither_python_m_regard_nor_pip_imports_from_the_current_folder(planted
     assert "pip could not fetch it" in done.stderr or "pip is missing" in done.stderr
 
 
+@pytest.mark.parametrize("options", [["-mregard"], ["-Bmregard"], ["-B", "-m", "regard"], ["-bmregard.__main__"]])
+def test_every_spelling_of_python_m_regard_passes_by_the_current_folder(
+    planted: Path, tmp_path: Path, options: list[str]
+) -> None:
+    command = [sys.executable, *options, "--version"]
+    done = subprocess.run(command, cwd=planted, capture_output=True, text=True, check=False)
+    assert not (tmp_path / "mark").exists(), (tmp_path / "mark").read_text()
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_module_of_the_current_folder_that_uses_regard_keeps_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text("import regard, beside")
+    (tmp_path / "mine" / "__main__.py").write_text("import beside; print(beside.__name__)")
+    (tmp_path / "beside.py").touch()
+    command = [sys.executable, "-mmine", "-m", "regard"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "beside\n", done.stderr
+
+
 def test_a_planted_module_would_be_seen(planted: Path, tmp_path: Path) -> None:
     """A check that cannot fail would find nothing either."""
     subprocess.run([sys.executable, "-c", "import tokenize"], cwd=planted, check=False)
