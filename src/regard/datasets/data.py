@@ -73,8 +73,18 @@ class Data(ABC, Generic[Row]):
         return self.licence or licence_of(self.origins("train"))
 
     def trains_on(self, origins: set[str]) -> bool | None:
-        """Whether the training split has rows from one of these files; None if that cannot be known."""
-        return not origins.isdisjoint(self.origins("train"))
+        """Whether the training split has rows from one of these files; None if that cannot be known.
+
+        Contents are not compared: files from elsewhere may be copies. False is said only of files that were held out.
+        """
+        if not origins.isdisjoint(self.origins("train")):
+            return True
+        return self._held_out(origins)
+
+    def _held_out(self, origins: set[str]) -> bool | None:
+        """False if all these files are those of the other splits, and else None."""
+        held = self.origins("valid") | self.origins("test")
+        return False if origins and origins <= held else None
 
     def called(self, split: Split) -> str:
         """What people know the rows of a split by: their files, or what makes them."""

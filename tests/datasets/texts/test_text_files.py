@@ -278,7 +278,10 @@ def test_files_that_are_learnt_are_known_and_those_held_out_are_not(tmp_path: Pa
         for folder in (tmp_path, tmp_path / ".." / tmp_path.name):
             one = TextFiles(train=str(folder / f"{number}.txt")).origins("train")
             assert data.trains_on(one) == (f"text {number}" in learnt)
-    assert not data.trains_on({str(tmp_path / "other.txt")})
+    assert data.trains_on({str(tmp_path / "other.txt")}) is None
+    named = TextFiles(train=str(tmp_path / "1.txt"), valid=str(tmp_path / "2.txt"))
+    assert named.trains_on({str(tmp_path.resolve() / "2.txt")}) is False
+    assert named.trains_on({str(tmp_path.resolve() / "3.txt")}) is None
     assert TextFiles(train="").trains_on({str(tmp_path / "1.txt")}) is None
     blank = put(tmp_path / "blank.txt", " \n\n")
     assert not TextFiles(train=blank, documents="line", valid_share=0.0).trains_on({str(Path(blank).resolve())})

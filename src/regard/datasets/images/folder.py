@@ -153,10 +153,10 @@ class ImageFolder(Images):
 
     def trains_on(self, origins: set[str]) -> bool | None:
         # Which images are held out is known only once all have been read: not worth it for images from elsewhere.
-        sources = find(self.named["train"], *self.columns, self.keys["train"])
+        sources = [source for key, names in self.named.items() for source in find(names, *self.columns, self.keys[key])]
         roots = tuple(os.path.join(os.path.realpath(source.root), "") for source in sources)
         if not any(origin.startswith(roots) for origin in origins):
-            return False
+            return None
         return super().trains_on(origins)
 
     def identity(self) -> list[Any]:

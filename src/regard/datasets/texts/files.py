@@ -215,7 +215,10 @@ class TextFiles(Documents):
             return None
         mine = (source for source in self._sources("train") if os.path.realpath(source.file) in origins)
         documents = (one for source in mine for one in source.documents() if not one.bad)
-        return any(self._ends or self._side(one) == "train" for one in documents)
+        if any(self._ends or self._side(one) == "train" for one in documents):
+            return True
+        # Files of this kind name the training files as those of a split that is held out of them.
+        return False if origins <= self.origins("train") else self._held_out(origins)
 
     def identity(self) -> list[Any]:
         named = [split for split in SPLITS if self.named[split]]
