@@ -47,6 +47,17 @@ def test_what_was_measured_is_kept_for_the_same_sizes(monkeypatch, tmp_path):
     assert len(asked) == 3
 
 
+@pytest.mark.parametrize("speedup", ["1" + "0" * 400, "NaN", "-2", "0", "Infinity", "[2]", "null"])
+@pytest.mark.parametrize("row", ['{"speedup": %s, "error": 1}', '{"speedup": 2, "error": %s}'])
+def test_a_damaged_measurement_is_made_anew(monkeypatch, tmp_path, row, speedup):
+    asked = answer_with(monkeypatch, 2.0, 1.0)
+    choose_matmul(MODEL)
+    [file] = (tmp_path / "machine").iterdir()
+    file.write_text(row % speedup)
+    assert choose_matmul(MODEL) == matmul.Matmul("onednn", 2.0, 1.0)
+    assert len(asked) == 2
+
+
 def test_another_instruction_set_is_measured_anew(monkeypatch):
     asked = answer_with(monkeypatch, 2.0, 1.0)
     choose_matmul(MODEL)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import inf
 from statistics import median
 from typing import Any, Literal
 
@@ -124,9 +125,11 @@ def _measured(sizes: list[tuple[int, int, int]]) -> tuple[float, float]:
     lasting = [sizes, describe_processor(), torch.__version__, torch.__config__.show()]
     lasting += sorted(item for item in os.environ.items() if item[0].startswith(("ATEN_CPU", "ONEDNN", "DNNL", "MKL_")))
     file = cache("machine") / f"matmul-{hashlib.blake2b(repr(lasting).encode(), digest_size=12).hexdigest()}.json"
-    with suppress(InputError, OSError, KeyError, TypeError, ValueError):
+    with suppress(InputError, OSError, KeyError, TypeError, ValueError, OverflowError):
         kept = read_json(file)
-        return float(kept["speedup"]), float(kept["error"])
+        speedup, error = float(kept["speedup"]), float(kept["error"])
+        if 0 < speedup < inf and 0 < error < inf:
+            return speedup, error
     speedup, error = measure(sizes)
     with suppress(InputError, OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
