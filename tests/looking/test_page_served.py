@@ -19,7 +19,7 @@ from seen_models import classified, read, translated
 from regard.errors import InputError
 from regard.looking.page.document import bundle, check_runs, safe_json, static_document
 from regard.looking.page.live import Live
-from regard.looking.page.server import Handler, PageServer
+from regard.looking.page.server import Handler, PageServer, same
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&"
 
@@ -215,6 +215,24 @@ def test_a_ticket_leads_to_the_page_once(server: PageServer) -> None:
     status, _, heads = asked(server, "/", secret=ticket)
     assert (status, heads["Location"]) == (303, f"/{server.secret}/")
     assert asked(server, "/", secret=ticket)[0] == 403
+
+
+def test_two_requests_at_once_do_not_both_have_the_ticket(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second comes while the first is being compared."""
+    (ticket,) = re.findall(r"/([\w-]{20,})/$", server.ticket)
+    taken: list[bool] = []
+    second = Thread(target=lambda: taken.append(server.take_ticket(ticket)))
+
+    def compare(one: str, other: str) -> bool:
+        monkeypatch.setattr("regard.looking.page.server.same", same)
+        second.start()
+        second.join(timeout=0.2)
+        return same(one, other)
+
+    monkeypatch.setattr("regard.looking.page.server.same", compare)
+    taken.append(server.take_ticket(ticket))
+    second.join()
+    assert sorted(taken) == [False, True]
 
 
 def drawn(size: tuple[int, int]) -> bytes:

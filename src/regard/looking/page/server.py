@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
 from urllib.parse import parse_qsl, urlsplit
 
 from regard.disk.files import json_text
@@ -38,6 +39,8 @@ class PageServer(ThreadingHTTPServer):
     def __init__(self, live: Live, port: int = 0, words: bool | None = None) -> None:
         self.live, self.words = live, words
         self.secret, self._ticket = secrets.token_urlsafe(SECRET), secrets.token_urlsafe(SECRET)
+        # requests are answered in threads of their own, and two may hold the ticket
+        self._ticket_lock = Lock()
         try:
             super().__init__((HOME, port), Handler)
         except OverflowError:
@@ -61,10 +64,11 @@ class PageServer(ThreadingHTTPServer):
 
     def take_ticket(self, asked: str) -> bool:
         """Whether this is the ticket, which is used up then."""
-        valid = same(asked, self._ticket)
-        if valid:
-            self._ticket = secrets.token_urlsafe(SECRET)
-        return valid
+        with self._ticket_lock:
+            valid = same(asked, self._ticket)
+            if valid:
+                self._ticket = secrets.token_urlsafe(SECRET)
+            return valid
 
     @property
     def names(self) -> tuple[str, ...]:
