@@ -75,7 +75,12 @@ def test_lines_of_a_log_that_no_training_wrote_are_passed_over(run: Path, entry:
 
 
 @pytest.mark.parametrize(
-    "facts", [{"commands": [1, None, {}]}, {"parameters": 10**400}, {"steps": -1}, {"commands": "regard"}], ids=str
+    "facts",
+    [
+        *({"commands": [1, None, {}]}, {"parameters": 10**400}, {"steps": -1}, {"commands": "regard"}),
+        *({"steps": True}, {"parameters": False}, {"steps": 2.0}),
+    ],
+    ids=str,
 )
 def test_facts_that_cannot_be_are_damage(run: Path, facts: dict[str, Any]) -> None:
     noted(run, **facts)

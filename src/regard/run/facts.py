@@ -39,7 +39,8 @@ def facts_of(folder: Path) -> dict[str, Any]:
             "use it with the Regard that made it"
         )
     for key, kind in TYPES.items():
-        if key in facts and not (isinstance(facts[key], kind) and _plain(facts[key])):
+        # exactly of the type: true and false are ints to Python
+        if key in facts and not (type(facts[key]) is kind and _plain(facts[key])):
             raise InputError(f"{folder / FACTS}: damaged: {key} is {str(facts[key])[:40]!r}")
     return facts
 
