@@ -55,6 +55,23 @@ def test_runs_are_scored_side_by_side(run: Path, trained: tuple[Path, Done], tmp
     assert other["bleu"] == both["bleu"]
 
 
+def test_columns_of_other_files_are_said_at_use(run: Path, tmp_path: Path) -> None:
+    """By a run whose own data are generated, and have no such columns."""
+    table = tmp_path / "named.csv"
+    table.write_text("german,english\na b,b a\nc d,d c\n")
+    refused(3, "say data.source=german data.target=english", "evaluate", str(run), "--on", str(table))
+    for columns, pairs in ((("german", "english"), 2), (("1", "2"), 3)):
+        words = [f"data.source={columns[0]}", f"data.target={columns[1]}"]
+        done = regard("evaluate", str(run), "--on", str(table), *words, "--out", str(tmp_path / "out"), "--json")
+        assert (done.code, json.loads(done.out)["pairs"]) == (0, pairs), done.err
+    opened = open_run(run, "data.source=german", "data.target=english")
+    assert opened.task.data.fingerprint() == opened.run.facts["data"]
+    on = ["evaluate", str(run), "--on", str(table)]
+    refused(2, "source and target are both 'german'", *on, "data.source=german", "data.target=german")
+    refused(2, "data.source=-1 data.target=reverse: the name of a column", *on, "data.source=-1")
+    refused(3, "data.source: says how other files are read", "evaluate", str(run), "data.source=german")
+
+
 def test_evaluate_on_other_files(run: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.letters").write_text("a b\nc d\n")
     (tmp_path / "mine.reverse").write_text("b a\nd c\n")

@@ -18,7 +18,7 @@ from regard.datasets.tokenizer import TokenizerTrainer
 from regard.datasets.tokenizer.trainer import USUAL
 from regard.decoding.sample import Greedy
 from regard.decoding.search import Search
-from regard.errors import InputError
+from regard.errors import InputError, RecipeError
 from regard.listener import SILENT, Listener
 from regard.looking.scene import Scene
 from regard.model.assembly import Seq2Seq
@@ -50,7 +50,8 @@ class Translation(Task):
     assembly = Seq2Seq
     example = "regard translate {run} 'your text'"
     own_data = "data.kind=files data.train=FILE"
-    at_use = ("decoding", "task.shortlist", "task.split", "data.source", "data.target")
+    at_use = ("decoding", "task.shortlist", "task.split")
+    at_reading = ("data.source", "data.target")
     inherits = {"tokenizer": ("source", "target", "head")}  # noqa: RUF012
     batch_option = "task.batch_tokens"
 
@@ -186,7 +187,7 @@ class Translation(Task):
             Greedy() if quick else self.search,
             shortlist,
             split=self.split == "always" or (self.split == "auto" and self.facts.sentences),
-            language=self._language("source", self.data.source),
+            language=self._language("source", str(self.said.get("data.source", self.data.source))),
         )
 
     def scene(self, answerer: Translator, text: str, target: str = "", tokens: int = 0) -> Scene:
@@ -254,6 +255,10 @@ class Translation(Task):
         return known or said
 
     def data_from(self, named: str) -> Pairs:
-        other = Files(train=named, test=named, source=self.data.source, target=self.data.target)
+        columns = [self.said.get(f"data.{side}", getattr(self.data, side)) for side in ("source", "target")]
+        try:
+            other = Files(train=named, test=named, source=columns[0], target=columns[1])
+        except ValueError as error:
+            raise RecipeError(f"data.source={columns[0]} data.target={columns[1]}: {error}") from None
         other.keys["test"] = "on"
         return other
