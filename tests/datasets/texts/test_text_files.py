@@ -293,6 +293,8 @@ def test_files_that_are_learnt_are_known_and_those_held_out_are_not(tmp_path: Pa
         ("a.json", '[{"text": "x"}, {"text": "y"}]', r"a JSON array; .*: `jq -c '\.\[\]' a\.json > a\.jsonl`$"),
         ("b.txt", ' [\n "x",\n "y"\n]\n', r"`jq -c '\.\[\] \| \{text: \.\}' b\.txt > b\.jsonl`$"),
         ("c.json", json.dumps([{"text": "x" * 70_000}]), "a JSON array"),
+        ("e.jsonl", '[{"text": "x"}, {"text": "y"}]', r"`jq -c '\.\[\]' e\.jsonl > e-lines\.jsonl`$"),
+        ("f.jsonl", '[\n {"text": "x"},\n {"text": "y"}\n]\n', r"`jq -c '\.\[\]' f\.jsonl > f-lines\.jsonl`$"),
         ("d.json", '{"text": "x"}\n{"text": "y"}\n', r"JSON tables, one a line; call it d\.jsonl$"),
     ],
 )

@@ -431,6 +431,13 @@ def test_what_cannot_be_is_refused(more: dict[str, object], said: str, text: Pat
         prepared(text, **more)  # type: ignore[arg-type]
 
 
+def test_a_text_that_is_short_since_most_was_left_out_says_so(tmp_path: Path) -> None:
+    rows = [{"text" if number < 4 else "txt": f"one of many lines {number}"} for number in range(60)]
+    (tmp_path / "few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"(?s)a window 1,000, .* 56 without 'text' .*or say data\.text=KEY"):
+        prepared(tmp_path / "few.jsonl", task={"context": 1000})
+
+
 def test_a_model_that_cannot_is_refused_before_it_is_trained(text: Path) -> None:
     task, model = prepared(text, task={"carry_state": True})
     with pytest.raises(RecipeError, match="only a recurrent decoder has a state to carry"):

@@ -55,9 +55,10 @@ def refuse_array(path: Path) -> None:
 
 def is_array(path: Path, more: str = "") -> InputError:
     """What is said of a JSON array; `more` makes tables of what is in it."""
-    return InputError(
-        f"{path}: a JSON array; wanted is a table a line: `jq -c '.[]{more}' {path.name} > {path.stem}.jsonl`"
-    )
+    made = f"{path.stem}.jsonl"
+    if made == path.name:  # which the shell would empty before it is read
+        made = f"{path.stem}-lines.jsonl"
+    return InputError(f"{path}: a JSON array; wanted is a table a line: `jq -c '.[]{more}' {path.name} > {made}`")
 
 
 def _array_of(first: str) -> type | None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from regard.datasets.documents import pieces
 from regard.datasets.files.leaks import normal
 from regard.datasets.files.sources import EMPTY, FIRST, NOT_UTF8, TOO_LONG, is_text, without_text
-from regard.datasets.files.suspect import looks_like
+from regard.datasets.files.suspect import looks_like, refuse_array
 from regard.datasets.lines import LONGEST, OVERLONG, as_text, raw_lines, refusals, unpacked
 from regard.disk import json_value
 from regard.disk.door import ENDLESS, opened
@@ -130,6 +130,9 @@ class JsonLines(Source):
     def check(self) -> None:
         lines = [line for _, line in zip(range(FIRST), raw_lines(self.file), strict=False) if line.strip()]
         tables = [table for table in map(json_value, lines) if isinstance(table, dict)]
+        # An array over several lines may end in a line that is a table by itself.
+        if lines and (not tables or (lines[0].lstrip().startswith(b"[") and json_value(lines[0]) is None)):
+            refuse_array(self.file)
         if tables and not any(isinstance(table.get(self.key), str) for table in tables):
             known = list(dict.fromkeys(str(key) for table in tables for key, value in table.items() if is_text(value)))
             there = f"keys with texts are: {', '.join(known)}; say data.text=KEY" if known else "nor any text at all"

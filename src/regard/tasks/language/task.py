@@ -154,9 +154,12 @@ class Language(Task):
         reports = {split: self._learnable(split, listener) for split in LEARNT}
         size = len(self._streams["train"])
         if size <= self.context:
-            raise InputError(
-                f"the training text has {size:,} tokens, and a window {self.context:,}; lower task.context"
-            )
+            few = f"the training text has {size:,} tokens, and a window {self.context:,}"
+            report = reports["train"]
+            if report.dropped <= report.kept:
+                raise InputError(f"{few}; lower task.context")
+            keys = ", or say data.text=KEY" if any(why.startswith("with") for why in report.left_out) else ""
+            raise InputError(f"{few}, since most was left out: {report}\nmend these lines{keys}, or lower task.context")
         if not len(self._streams["valid"]):
             reports["valid"].notes.append(f"so no score will tell how well it learns: {self.data.more_held_out}")
         if self.kept is None:
