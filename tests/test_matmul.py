@@ -33,6 +33,7 @@ def test_onednn_is_taken_where_it_is_faster_and_as_exact(monkeypatch, speedup, e
     assert choice.library == library
     assert f"{speedup:.2f}" in str(choice)
     assert ("rounds" in str(choice)) == (error > 4)
+    assert ("too little to change" in str(choice)) == (speedup == 1.2)
 
 
 def test_what_was_measured_is_kept_for_the_same_sizes(monkeypatch, tmp_path):

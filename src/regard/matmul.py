@@ -55,6 +55,8 @@ class Matmul:
         if self.speedup is None or self.error is None:
             return self.library
         rounds = ", but rounds its factors" if self.error > EXACT else ""
+        if not rounds and 1 < self.speedup < FASTER:
+            rounds = ", too little to change"
         return f"{self.library} (oneDNN is {self.speedup:.2f} times as fast as MKL here{rounds})"
 
 
