@@ -135,6 +135,7 @@ def test_keys_are_set_and_texts_may_have_an_equals_sign(
     assert len(regard("translate", run, "a=b", "x.y=z", *keys, "--n-best", "2").lines) == 4
     assert (seen[0].beam_size, seen[0].length_penalty, seen[0].n_best) == (3, 0.25, 2)
     refused(3, "a key is set with --set decoding.beam_size=1", "translate", run, "decoding.beam_size=1")
+    refused(3, "a key is set with --set decoding.temperature=-1", "generate", run, "a", "decoding.temperature=-1")
     refused(2, "model.width: cannot be changed once a run is trained", "translate", run, "a", "--set", "model.width=3")
 
 

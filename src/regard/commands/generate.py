@@ -10,7 +10,7 @@ from regard.commands.ahead import check_ahead
 from regard.commands.completing import runs as complete_runs
 from regard.commands.shown import Shown
 from regard.commands.surprise import Inked
-from regard.commands.translate import Device, Int8, Quiet, Set
+from regard.commands.translate import Device, Int8, Quiet, Set, no_keys
 from regard.errors import InputError
 
 TOGETHER = 256  # prompts that are gone on with at a time
@@ -93,7 +93,7 @@ def generate(
 
     check_stops(stop or ())
     check_draft(draft is not None, draft_tokens)
-    asked = asked_prompts(prompt or [], file or [], whole)
+    asked = asked_prompts(no_keys(prompt or []), file or [], whole)
     stops, system = tuple(utf8(each, "--stop") for each in stop or ()), utf8(system, "--system")
     chosen = {
         "temperature": temperature,

@@ -76,7 +76,7 @@ def translate(
     from regard.verbs import opened, split_keys, translator_of
 
     check_sizes(beam, n_best)
-    lines = asked_lines(_no_keys(text or []), file or [])
+    lines = asked_lines(no_keys(text or []), file or [])
     keys = [*(set_ or ()), *(["task.shortlist=true"] if shortlist else []), *split_keys(split)]
     with Shown(quiet) as heard:
         trained = opened(run, *keys, beam=beam, device=device, int8=int8, listener=heard)
@@ -89,8 +89,8 @@ def translate(
         writer.warned.sum_up()
 
 
-def _no_keys(texts: list[str]) -> list[str]:
-    """Texts; what looks like a key of a recipe was not meant to be translated."""
+def no_keys(texts: list[str]) -> list[str]:
+    """Texts; what looks like a key of a recipe was not meant as one."""
     for text in texts:
         if KEY.fullmatch(text):
             raise InputError(f"{text}: a key is set with --set {text}; as a text it is taken from --file or a pipe")
