@@ -496,7 +496,12 @@ def test_a_tokenizer_that_knows_nothing_of_the_data_is_refused(tmp_path: Path) -
         whole(table, tmp_path / "run")
 
 
-def test_to_go_on_needs_a_run(tmp_path: Path) -> None:
+def test_to_go_on_needs_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "gru-dot").mkdir(parents=True)
+    (tmp_path / "runs" / "gru-dot" / "recipe.toml").touch()
+    with pytest.raises(InputError, match="gru-dot: no such run to go on with; did you mean runs/gru-dot"):
+        list(training("gru-dot", resume=True))
     with pytest.raises(InputError, match="no such run to go on with; name the folder of a run"):
         list(training("gru-additive", resume=True))
     with pytest.raises(InputError, match="not a run folder"):

@@ -153,6 +153,8 @@ def _folder(recipe: Given, out: str | Path | None, resume: bool) -> Path:
     if resume and out is None:
         what = "not a run folder" if isinstance(recipe, str) and place(recipe).is_dir() else "no such run"
         asked = recipe if isinstance(recipe, str) and recipe else "recipe"
+        if what == "no such run" and is_run(usual := Path("runs") / asked):
+            raise InputError(f"{asked}: {what} to go on with; did you mean {usual}?")
         raise InputError(
             f"{asked}: {what} to go on with; name the folder of a run: ",
             call="train('runs/NAME', resume=True)",
