@@ -38,6 +38,23 @@ def test_generated_data_can_be_had_as_files(name: str, tmp_path: Path, monkeypat
     refused(2, f"{name}: target: 'en' is the source already", "data", "get", name, "--source", "en", "--target", "en")
 
 
+@pytest.mark.parametrize("name", ["numbers", "pydoc"])
+def test_files_that_were_changed_are_not_written_over(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    get = ["data", "get", name, "--out", "mine"]
+    assert regard(*get).code == 0
+    assert regard(*get).code == 0  # the same contents
+    edited = sorted(one for one in Path("mine").rglob("*") if one.is_file() and "licence" not in one.name.lower())[0]
+    before = edited.read_bytes()
+    edited.write_text("mine")
+    refused(3, f"{edited}: there already, and not what would be written", *get)
+    assert edited.read_text() == "mine"
+    assert regard(*get, "--overwrite").code == 0
+    assert edited.read_bytes() == before
+
+
 @pytest.mark.parametrize("name", IMAGES)
 def test_letters_and_digits_are_sent_to_a_recipe_that_mirrors_none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.datasets.get.get", lambda *words: Path(f"{name}.zip"))

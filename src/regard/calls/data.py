@@ -47,6 +47,7 @@ def data(
     source: str = ...,
     target: str = ...,
     out: str | Path = ...,
+    overwrite: bool = ...,
     progress: bool | None = ...,
     listener: Listener | None = ...,
 ) -> Path: ...
@@ -58,6 +59,7 @@ def data(
     source: str = "de",
     target: str = "en",
     out: str | Path = "data",
+    overwrite: bool = False,
     progress: bool | None = None,
     listener: Listener | None = None,
 ) -> DataList | Path:
@@ -65,7 +67,8 @@ def data(
 
     `folder = regard.data("homeassistant", source="de", target="en")` has `train.de`, `train.en`, `valid.de`, …;
     that of `regard.data("shakespeare")` has folders `train`, `valid` and `test` of texts; `regard.data("mnist")` is
-    one zip archive with those three, and in each a folder of images for every class.
+    one zip archive with those three, and in each a folder of images for every class. Files there that were changed are
+    refused, unless `overwrite`.
     """
     for argument, given in (("name", name), ("source", source), ("target", target)):
         if not isinstance(given, str):
@@ -73,7 +76,7 @@ def data(
     if name:
         out = name_of("out", out, "the name of a folder")
         with work_heard(progress, listener) as heard:
-            return get(name, out, source, target, heard)
+            return get(name, out, source, target, heard, overwrite)
     entries = [one for slot in MENU if issubclass(slot.abstract, Data) for one in slot.entries.items()]
     terms = {kind: f" ({licence})" if (licence := getattr(entry, "licence", "")) else "" for kind, entry in entries}
     built_in = {kind: (inspect.getdoc(entry) or "").split("\n")[0] + terms[kind] for kind, entry in entries}

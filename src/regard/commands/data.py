@@ -58,6 +58,7 @@ def get(
     source: Annotated[str, typer.Option(help="The language to translate from; de if not said.")] = "",
     target: Annotated[str, typer.Option(help="The language to translate into; en if not said.")] = "",
     out: Annotated[Path, typer.Option(help="Where it goes.")] = Path("data"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Also over files that were changed.")] = False,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings, errors and the folder.")] = False,
 ) -> None:
@@ -69,7 +70,7 @@ def get(
         raise InputError(f"{name}: has no languages to choose; leave out --source and --target")
     source, target = source or "de", target or "en"
     with Shown(quiet or json) as heard:
-        folder = got(name, out, source, target, heard)
+        folder = got(name, out, source, target, heard, overwrite)
     if name in TEXTS:
         return _told_texts(folder, json, quiet)
     if name in IMAGES:

