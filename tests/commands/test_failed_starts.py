@@ -32,6 +32,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "training.seed: wanted a whole number ≥ 0 and < 9223372036",
         ),
         (2, [*QUICK, "training.seed=-1"], "training.seed: wanted a whole number ≥ 0"),
+        *(
+            (2, [*WORDS, f"training.{key}={value}"], f"training.{key}: wanted a {kind} ≥ 0 and ≤ {most}, given ")
+            for key, value, kind, most in (
+                ("minutes", "1e25", "number", 5256000),
+                ("minutes", "1e308", "number", 5256000),
+                ("steps", "100000000000000000000", "whole number", 10**12),
+                ("epochs", "1" + "0" * 400, "whole number", 10**9),
+                ("checkpoints.validate_every", "1" + "0" * 400, "whole number", 10**12),
+                ("schedule.warmup_steps", "1" + "0" * 400, "whole number", 10**12),
+            )
+        ),
+        # nothing else than the choice at hand is named
+        (2, [*WORDS, "training.minutes=inf"], "training.minutes: wanted a number ≥ 0 and ≤ 5256000, given inf\n"),
         (2, [*QUICK, "training.machine.device=cuda:7"], "training.machine.device: 'cuda:7' is not there; say"),
         (2, [*QUICK, "training.machine.device=tpu"], "training.machine.device: 'tpu'"),
         (2, [*QUICK, "training.steps=0", "training.epochs=0"], "epochs and steps are both 0; say how long to train"),

@@ -5,11 +5,14 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import Annotated, Any
 
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from regard.recipe.renamed import renamed_key
 from regard.recipe.words import wants
+
+# As a choice takes its numbers: neither infinity nor NaN.
+FINITE = ConfigDict(allow_inf_nan=False, arbitrary_types_allowed=True)
 
 
 def nearest(name: str, names: Iterable[str], elsewhere: Iterable[str] = ()) -> str:
@@ -37,7 +40,11 @@ def explain(error: ValidationError, place: str, kind: str, kinds: Kinds, suggest
 def _line(fault: dict[str, Any], place: str, kind: str, kinds: Kinds, suggest: Suggest | None) -> str:
     key, known = str(fault["loc"][0]) if fault["loc"] else "", kinds[kind]
     where = f"{place}.{key}" if key else place
-    others = [f"{place}.kind={other}" for other, options in kinds.items() if _takes(options, key, fault["input"])]
+    others = [
+        f"{place}.kind={other}"
+        for other, options in kinds.items()
+        if other != kind and _takes(options, key, fault["input"])
+    ]
     if fault["type"] == "extra_forbidden":
         elsewhere = f"; {kind!r} has no such option: it belongs to {' or '.join(others[:3])}" if others else ""
         meant = renamed_key(where) or elsewhere or (suggest(where) if suggest is not None else "")
@@ -57,7 +64,7 @@ def _takes(options: Mapping[str, FieldInfo], key: str, value: Any) -> bool:
         return False
     option: Any = Annotated[options[key].annotation, options[key]]
     try:
-        TypeAdapter(option).validate_python(value, strict=True)
+        TypeAdapter(option, config=FINITE).validate_python(value, strict=True)
     except (ValidationError, PydanticUserError):  # wrong there too, or a slot, which no value fills
         return False
     return True

@@ -5,11 +5,14 @@ from math import cos, pi
 from typing import Annotated
 
 from annotated_doc import Doc
+from pydantic import Field
 
-from regard.recipe import Number, Share
+from regard.recipe import Share
 
 WarmupSteps = Annotated[
-    Number, Doc("Steps over which the learning rate rises from zero to its full height; 0 is none.")
+    int,
+    Field(ge=0, le=10**12),
+    Doc("Steps over which the learning rate rises from zero to its full height; 0 is none."),
 ]
 
 

@@ -9,6 +9,11 @@ from regard.recipe import Count, File, NonNegative, Number, Part, Share, choose
 from regard.training.optimizer import OptimizerFactory
 from regard.training.schedule import Schedule
 
+Steps = Annotated[int, Field(ge=0, le=10**12)]
+"""A number of steps; what is counted with them stays well within 64 bits and what a float holds exactly."""
+Epochs = Annotated[int, Field(ge=0, le=10**9)]
+Minutes = Annotated[float, Field(ge=0, le=10 * 365 * 24 * 60)]
+"""At most ten years."""
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 """What random numbers begin with: as large as torch takes it."""
 
@@ -47,9 +52,9 @@ class Checkpoints:
     def __init__(
         self,
         *,
-        validate_every: Annotated[Number, Doc("Steps between two validations; 0 means once an epoch.")] = 0,
+        validate_every: Annotated[Steps, Doc("Steps between two validations; 0 means once an epoch.")] = 0,
         save_every: Annotated[
-            Number, Doc("Steps between two checkpoints that can be resumed from; 0 means at each validation.")
+            Steps, Doc("Steps between two checkpoints that can be resumed from; 0 means at each validation.")
         ] = 0,
         keep: Annotated[Count, Doc("Number of last checkpoints kept; the best is kept besides.")] = 2,
         best_by: Annotated[
@@ -108,11 +113,11 @@ class TrainingOptions:
         self,
         *,
         epochs: Annotated[
-            Number, Doc("How often all training data are gone through; not used where steps are said.")
+            Epochs, Doc("How often all training data are gone through; not used where steps are said.")
         ] = 10,
-        steps: Annotated[Number, Doc("Steps to train for in all; 0 means as many as the epochs have.")] = 0,
+        steps: Annotated[Steps, Doc("Steps to train for in all; 0 means as many as the epochs have.")] = 0,
         minutes: Annotated[
-            NonNegative,
+            Minutes,
             Doc(
                 "Minutes to train for: when it begins, steps are set to as many as fit; 0 means as steps or epochs say."
             ),
