@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from spoken import refused, regard
 
+from regard.calls.menus import menu
 from regard.commands import menu_cards, menu_search
 from regard.commands.generated import generated
+from regard.errors import RecipeError
 from regard.recipe.cards import Cards
 from regard.recipe.prose import paragraphs, without_places
 from regard.training.menu import MENU
@@ -131,7 +133,9 @@ def test_places_in_notes_are_left_out(said: str, shown: str) -> None:
         ("lstm", "cell lstm", "model.encoder.cell.kind=lstm"),
         ("swiglu", "mlp swiglu", "model.decoder.mlp.kind=swiglu"),
         ("MoE", "mlp experts", "model.decoder.mlp.kind=experts"),
-        ("bottleneck", "decoder recurrent: context", "model.decoder.context=start"),
+        ("bottleneck", "attention none", "model.decoder.attention.kind=none"),
+        ("bottleneck", "body resnet: block", "model.body.block=bottleneck"),
+        ("sliding", "pattern window", "model.decoder.pattern.kind=window"),
         ("clipping", "training loop: max_grad_norm", "training.max_grad_norm=1"),
         ("dropout", "encoder transformer: dropout", "model.encoder.dropout=0"),
         ("linear attention", "attention linear", "model.decoder.attention.kind=linear"),
@@ -176,3 +180,8 @@ def test_every_key_that_is_shown_can_be_set() -> None:
             for hit in menu_search.search(cards, kind.kind):
                 assert {key.partition(".")[0] for key in hit.set} <= sections, hit
     refused(2, "lstn: no such slot; did you mean 'lstm'?", "menu", "lstn")
+
+
+def test_a_word_that_is_no_slot_is_found_in_python_too() -> None:
+    with pytest.raises(RecipeError, match=r"no slot; it is positions rotary: .*; see regard.menu\('positions'\)"):
+        menu("rope")

@@ -2,11 +2,13 @@
 
 from typing import Any, overload
 
+from regard.commands.menu_search import search
 from regard.commands.recipes import recipe_facts, time_of
-from regard.errors import InputError
+from regard.errors import InputError, RecipeError
 from regard.figures import count, text_table
 from regard.markup import table
 from regard.recipe import Menu, Slot
+from regard.recipe.cards import Cards
 from regard.training.menu import MENU
 
 HEADS = ("recipe", "task", " parameters", "training here", "about")
@@ -56,4 +58,7 @@ def menu(slot: str = "") -> Menu | Slot:
     """
     if not isinstance(slot, str):
         raise InputError(f"slot: wanted the name of a slot, given {type(slot).__name__}")
+    if slot and slot not in MENU.slots and (hits := search(Cards.of(MENU), slot)):
+        name, key = hits[0].name, "".join(hits[0].set[:1])
+        raise RecipeError(f"{slot}: no slot; it is {name}: {key}; see regard.menu({name.split()[0]!r})")
     return MENU[slot] if slot else MENU

@@ -10,9 +10,10 @@ from regard.recipe.synonyms import SYNONYMS
 
 MOST, KEYS = 8, 3
 WORDS = {
-    "decoder recurrent context": "bottleneck fixed-context context-vector thought-vector",
+    "decoder recurrent context": "fixed-context context-vector thought-vector",
     "body resnet block": "bottleneck",
     "decoder recurrent order": "bahdanau luong input-feeding",
+    "attention none": "bottleneck",
     "attention additive": "bahdanau concat mlp-attention",
     "attention general": "luong bilinear multiplicative",
     "attention dot": "luong",
@@ -21,7 +22,7 @@ WORDS = {
     "attention multihead kernel": "flash flash-attention sdpa",
     "attention linear": "performer kernel-attention",
     "decoder transformer cross": "cross-attention encoder-decoder-attention",
-    "pattern window": "sliding-window local-attention sparse sparse-attention",
+    "pattern window": "sliding sliding-window local-attention sparse sparse-attention",
     "pattern local_global": "longformer bigbird global-attention sparse sparse-attention",
     "pattern causal": "mask masking autoregressive",
     "positions rotary": "rope yarn",
@@ -55,6 +56,8 @@ WORDS = {
     "model language_model tie_embeddings": "weight-sharing",
 }
 """Words that do not stand in the menu's own texts."""
+VALUES = {("bottleneck", "body resnet block"): "bottleneck"}
+"""What such a word sets an option to, where that is not its default."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ def search(cards: Cards, word: str) -> list[Hit]:
                 keys = [f"{place}.{option.name}" for place in above] or [option.name]
                 known = f"{name} {option.name}" in wanted or any(f".{key}".endswith((*ends,)) for key in keys if ends)
                 rank = 0 if known else _rank(asked, option.name, option.name, option.about)
-                found = [f"{key}{_value(option)}" for key in keys]
+                value = VALUES.get((asked, f"{name} {option.name}"))
+                found = [f"{key}={value}" if value else f"{key}{_value(option)}" for key in keys]
                 hits += [Hit(f"{name}: {option.name}", option.about, found, rank)] if rank is not None else []
     hits.sort(key=lambda hit: hit.rank)
     return [hit for hit in hits if hit.rank <= max(1, hits[0].rank)]  # names alone, where there are any
