@@ -112,6 +112,17 @@ def test_names_give_no_orders_to_a_terminal(run: Path) -> None:
     assert not any("\x1b" in one.out + one.err for one in said)
 
 
+def test_a_card_keeps_a_strangers_words_within_their_lines(run: Path, tmp_path: Path) -> None:
+    commands = [f"regard train {ESCAPE}\u202e\n# owned", "```", "regard '````' x"]
+    noted(run, commands=commands, made=f"then{ESCAPE}\n# owned", versions={f"torch{ESCAPE}\n# owned": f"{ESCAPE}2"})
+    assert regard("pack", str(run), "--out", str(tmp_path / "packed")).code == 0
+    card = (tmp_path / "packed" / "README.md").read_text()
+    assert not {"\x1b", "\u202e"} & set(card)
+    assert not any(line.startswith("# owned") for line in card.splitlines())
+    made = card.partition("## Made\n\n")[2].splitlines()
+    assert made[0] == made[4] == "`````"  # no command closes the block
+
+
 def test_a_packed_run_knows_no_path_of_where_it_began(run: Path, tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     words = ["training.steps=2", "training.optimizer.learning_rate=0.001"]

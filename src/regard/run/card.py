@@ -1,9 +1,11 @@
 """The card of a packed run: what it is, what it learnt from, how good it is, how it was made and is used."""
 
+import re
 import shlex
 from typing import Any
 
 from regard.datasets.lines import one_line
+from regard.errors import ORDERS
 from regard.run.checkpoint import WEIGHTS
 from regard.run.run import Run
 from regard.run.told import data_lines, licence_lines, score_line
@@ -62,11 +64,15 @@ def card(run: Run, step: int, uses: tuple[str, str]) -> str:
         + f", {facts.get('made', '')}.",
         *_origin(facts.get("from")),
     ]
-    return "\n".join(lines) + "\n"
+    # a stranger's run is in every line: none of them may break out of its line or give orders to a terminal
+    return "\n".join(one_line(line).translate(ORDERS) for line in lines) + "\n"
 
 
 def _block(*lines: str) -> list[str]:
-    return ["```", *lines, "```"]
+    """Code, in a fence that is longer than any in the lines, so that none of them closes it."""
+    longest = max((len(marks) for line in lines for marks in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence, *lines, fence]
 
 
 def _recipe(table: dict[str, Any], facts: dict[str, Any]) -> str:
