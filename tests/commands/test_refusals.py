@@ -82,7 +82,7 @@ def test_what_is_not_a_run_is_refused(verb: str, there: bool, tmp_path: Path) ->
     [
         (["training.stps=3"], "training.stps: unknown; did you mean training.steps?"),
         (["trainin.steps=3"], "trainin.steps: unknown; did you mean training.steps?"),
-        (["training.steps=many"], "training.steps: wanted a whole number ≥ 0, given 'many'"),
+        (["training.steps=many"], "training.steps: wanted a whole number ≥ 0 and ≤ 1000000000000, given 'many'"),
         (["training.epochs=0"], "training: epochs and steps are both 0; say how long to train"),
         (["data.lettrs=3"], "data.lettrs: unknown; did you mean data.letters?"),
         (["data.letters=99"], "data: letters: 99 is more than the 52 there are"),
