@@ -210,7 +210,7 @@ def test_what_is_scored_of_other_files_is_all_of_them_and_perhaps_learnt(run: st
     own, other = Path(run).parent / "text.txt", tmp_path / "other.txt"
     other.write_text("nothing of the kind " * 30)
     (tmp_path / "link.txt").symlink_to(own)
-    for file, learnt in ((other, False), (own, True), (tmp_path / "link.txt", True)):
+    for file, learnt in ((other, None), (own, True), (tmp_path / "link.txt", True)):
         scored = evaluate(run, on=file).scored
         assert scored is not None
         assert (scored.whole, scored.learnt) == (True, learnt)

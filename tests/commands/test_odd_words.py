@@ -49,7 +49,7 @@ def test_the_menu_of_training_is_in_words() -> None:
     shown = regard("menu", "training").out
     for raw in ("Annotated", "Literal", "Part[", "<class", "typing.", "FieldInfo", "Doc("):
         assert raw not in shown
-    assert "steps  a whole number ≥ 0; default 0" in shown
+    assert "steps  a whole number ≥ 0 and ≤ 1000000000000; default 0" in shown
 
 
 @pytest.mark.parametrize("name", ["r[/x]", "[bold]r", "r :smile: [red]"])
@@ -59,7 +59,7 @@ def test_names_with_brackets_are_names(name: str, tmp_path: Path, trained: tuple
     for words in (["translate", str(folder), "[bold] a"], ["runs", "show", str(folder)], ["describe", str(folder)]):
         done = regard(*words)
         assert (done.code, done.err) == (0, ""), done
-    assert name in " ".join(regard("runs", "show", str(folder)).out.split())
+    assert name.replace(" ", "") in "".join(regard("runs", "show", str(folder)).out.split())
     scored = regard("evaluate", str(folder))
     assert scored.code == 0
     assert f"Look at {folder}/" in scored.out

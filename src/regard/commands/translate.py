@@ -121,7 +121,7 @@ class _Writer:
     def _write(self, found: "Translated", asked: "Asked") -> None:
         best = list(zip(found.texts, found.scores, strict=True))
         refusal = asked.refused and f"not translated: {asked.refused}"
-        foreign = not refusal and self.translator.tokenizers.source.is_foreign(asked.text)
+        foreign = not (refusal or asked.damaged) and self.translator.tokenizers.source.is_foreign(asked.text)
         warnings = ((refusal, refusal), (asked.damaged, DAMAGED), (foreign, FOREIGN), (found.cut_short, CUT_SHORT))
         for told, why in warnings:
             if told:
