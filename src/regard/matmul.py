@@ -54,10 +54,12 @@ class Matmul:
     def __str__(self) -> str:
         if self.speedup is None or self.error is None:
             return self.library
-        rounds = ", but rounds its factors" if self.error > EXACT else ""
-        if not rounds and 1 < self.speedup < FASTER:
-            rounds = ", too little to change"
-        return f"{self.library} (oneDNN is {self.speedup:.2f} times as fast as MKL here{rounds})"
+        why = ""
+        if self.error > EXACT:
+            why = ", but rounds its factors"
+        elif 1 < self.speedup < FASTER:
+            why = ", too little to change"
+        return f"{self.library} (oneDNN is {self.speedup:.2f} times as fast as MKL here{why})"
 
 
 def choose_matmul(model: nn.Module, wanted: str = "auto", rows: int = ROWS) -> Matmul:
@@ -71,7 +73,7 @@ def choose_matmul(model: nn.Module, wanted: str = "auto", rows: int = ROWS) -> M
             raise InputError(f"{VARIABLE}: expected auto, mkl or onednn, got {wanted!r}")
     if wanted != "auto":
         if wanted == "onednn" and not _has_both():
-            raise InputError("matmul=onednn: this build of torch has no oneDNN for float32 products; set matmul=auto")
+            raise InputError("matmul=onednn: this build of torch has no oneDNN for float32 products; set matmul=mkl")
         return Matmul("onednn" if wanted == "onednn" else "mkl")
     sizes = _largest_sizes(model, rows)
     if not sizes or not _has_both():
@@ -87,17 +89,11 @@ def multiply_with(library: Library) -> Iterator[None]:
         yield
         return
     before = SWITCH.fp32_precision
-    set_library(library)
+    SWITCH.fp32_precision = "bf16" if library == "onednn" else "ieee"
     try:
         yield
     finally:
         SWITCH.fp32_precision = before
-
-
-def set_library(library: Library) -> None:
-    """Float32 products by a library, in this process, from now on."""
-    if _has_both():
-        SWITCH.fp32_precision = "bf16" if library == "onednn" else "ieee"
 
 
 def describe_processor() -> str:

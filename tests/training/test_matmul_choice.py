@@ -80,6 +80,19 @@ def test_another_processor_is_said(tmp_path, monkeypatch):
     assert facts(tmp_path / "run")["processor"] == matmul.describe_processor()
 
 
+def test_on_another_processor_it_is_measured_anew(tmp_path, monkeypatch):
+    """There the same switch may round to bfloat16."""
+    machine(monkeypatch, 2.0)
+    until(recipe(), tmp_path / "run", lambda event: isinstance(event, Step))
+    run = Run.open(tmp_path / "run")
+    assert facts(tmp_path / "run")["matmul"] == "onednn"
+    run.note(machine=facts(tmp_path / "run") | {"processor": "another"})
+    (tmp_path / "cache").rename(tmp_path / "no-cache")
+    monkeypatch.setattr(matmul, "measure", lambda sizes: (2.0, 1000.0))
+    resumed(tmp_path / "run")
+    assert facts(tmp_path / "run")["matmul"] == "mkl"
+
+
 def test_a_run_from_before_there_was_a_choice_goes_on_as_it_began(tmp_path, monkeypatch):
     asked = machine(monkeypatch, 2.0)
     until(recipe(matmul="mkl"), tmp_path / "run", lambda event: isinstance(event, Step))

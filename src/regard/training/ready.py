@@ -119,9 +119,10 @@ def _choose_matmul(made: Prepared, model: Assembly) -> Matmul:
         if run is not None:
             # Runs that say nothing are from before there was a choice.
             kept = run.facts.get("machine", {"matmul": "mkl", "processor": describe_processor()})
-            if wanted == "auto" and kept.get("matmul") in LIBRARIES:
-                wanted = kept["matmul"]
-            if kept.get("processor") != describe_processor():
+            # On another processor the same library may round to bfloat16: it is measured anew there.
+            if kept.get("processor") == describe_processor():
+                wanted = kept["matmul"] if wanted == "auto" and kept.get("matmul") in LIBRARIES else wanted
+            else:
                 made.listener.say(
                     f"{made.asked.folder}: this run began on another processor; results may differ in the last digits "
                     "from those of a run that was not interrupted"

@@ -94,13 +94,11 @@ def _written(made: Made, stand: Ready, files: Mapping[str, bytes], threads: dict
     if made.settings.minutes:
         table["training"]["steps"] = total  # so that a resumed run has as many
     if asked.run is not None:
-        kept = asked.run.facts.get("machine", {})
-        if kept.get("threads") != threads["threads"]:
-            asked.run.note(machine=machine | kept | threads)
         if stand.changed:
             asked.run.rewrite(changed_recipe(asked.run, stand.changed))
             asked.run.note(steps=total, commands=[*asked.run.facts.get("commands", []), command])
-        if asked.run.facts.get("machine") != machine:
+        kept = asked.run.facts.get("machine", {})
+        if any(kept.get(key) != machine[key] for key in ("matmul", "processor", "threads")):
             asked.run.note(machine=machine)
         return
     versions = {"regard": __version__, "torch": torch.__version__, "python": platform.python_version()}
